@@ -7,7 +7,7 @@ function wireOf(text: string): string | undefined {
   return parsed.ok ? parsed.address.address : undefined
 }
 
-describe('what is taken', () => {
+describe('an accepted address', () => {
   it.each([
     ['user@receiver.test', 'user@receiver.test'],
     ['User.Name+tag@Example.COM', 'User.Name+tag@example.com'],
@@ -19,11 +19,11 @@ describe('what is taken', () => {
     ['info@MÜNCHEN.example', 'info@xn--mnchen-3ya.example'],
     ['a@例え.テスト', 'a@xn--r8jz45g.xn--zckzah'],
     [`${'a'.repeat(64)}@example.com`, `${'a'.repeat(64)}@example.com`],
-  ])('%s', (text, wire) => {
+  ])('includes %s', (text, wire) => {
     expect(wireOf(text)).toBe(wire)
   })
 
-  it('says which local parts need SMTPUTF8', () => {
+  it('needs SMTPUTF8 when its local part is not ASCII', () => {
     expect(parseAddress('änn@münchen.example')).toEqual({
       ok: true,
       address: {
@@ -38,7 +38,7 @@ describe('what is taken', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a refused address', () => {
   it.each([
     ['', 'no @'],
     ['nobody', 'no @'],
@@ -92,20 +92,20 @@ describe('what is refused', () => {
     ['a\u007f@example.com', 'control'],
     ['a\u0085@example.com', 'control'],
     ['a\ud800@example.com', 'Unicode'],
-  ])('%j', (text, problem) => {
+  ])('includes %j', (text, problem) => {
     const parsed = parseAddress(text)
     expect(parsed.ok).toBe(false)
     if (!parsed.ok) expect(parsed.problem).toContain(problem)
   })
 })
 
-describe('of any text at all', () => {
+describe('any text as an address', () => {
   const near = fc
     .array(fc.constantFrom(...'aZ09@.-_+"<>()[],;:\\ \r\n\0äéß例。①%'), { maxLength: 40 })
     .map((characters) => characters.join(''))
   const texts = fc.oneof(near, fc.string({ unit: 'binary', maxLength: 300 }), fc.emailAddress())
 
-  it('what is taken is one safe path, and its own wire form', () => {
+  it('is one safe path in its own wire form when it is accepted', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const parsed = parseAddress(text)
@@ -125,20 +125,20 @@ describe('of any text at all', () => {
   })
 })
 
-describe('text for headers', () => {
+describe('a display name', () => {
   it('may be anything that fits on one line', () => {
     for (const text of ['', 'Ann', 'Zoë "x" <y@z>', '👩‍👩‍👧', 'שלום\u200f'])
       expect(checkDisplayName(text)).toBeUndefined()
   })
 
   it.each(['a\r\nBcc: x@example.com', 'a\nb', 'a\rb', 'a\u0000', 'a\tb', 'a\u2028b', 'a\u0085b'])(
-    'has no line break or control character: %j',
+    'may have no line break or control character: %j',
     (text) => {
       expect(checkHeaderText(text)).toBe('contains control characters')
     },
   )
 
-  it('is well-formed, and a name is of bounded length', () => {
+  it('is made well-formed, and bounded in length', () => {
     expect(checkHeaderText('\udc00')).toBe('is not well-formed Unicode')
     expect(checkDisplayName('x'.repeat(257))).toContain('256')
   })

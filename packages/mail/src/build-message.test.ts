@@ -45,7 +45,7 @@ function expectSound(bytes: Buffer): void {
 }
 
 describe('headers', () => {
-  it('names sender, visible recipients, subject, id and date as given', async () => {
+  it('name sender, visible recipients, subject, id and date as given', async () => {
     const { raw, email } = await build({
       to: [{ address: 'ann@receiver.test', name: 'Ann' }, { address: 'bob@receiver.test' }],
       cc: [{ address: 'cy@receiver.test', name: 'Cy, the third "x"' }],
@@ -69,13 +69,13 @@ describe('headers', () => {
     ['what looks like an encoded word', '=?utf-8?Q?x?= and =? more'],
     ['a word that cannot be folded', 'x'.repeat(3_000)],
     ['an address', 'From: evil@example.com'],
-  ])('carries a subject of %s', async (_what, subject) => {
+  ])('carry a subject of %s', async (_what, subject) => {
     const { raw, email } = await build({ subject })
     expectSound(Buffer.from(raw, 'latin1'))
     expect(email.subject).toBe(subject)
   })
 
-  it('carries custom headers, in order and repeated', async () => {
+  it('carry custom headers in order, and repeated ones', async () => {
     const { raw } = await build({
       headers: [
         ['X-Campaign', 'spring'],
@@ -96,14 +96,14 @@ describe('headers', () => {
     ['In-Reply-To', '<"odd id"@example.com>'],
     ['References', `<${'a'.repeat(60)}@example.com> <${'b'.repeat(60)}@example.com>`],
     ['x-lower-CASE', 'a; b="c d"'],
-  ])('writes a custom header of plain characters as it was given: %s', async (name, value) => {
+  ])('keep a custom header of plain characters as it was given: %s', async (name, value) => {
     const { raw } = await build({ headers: [[name, value]] })
     expect(raw).toContain(`\r\n${name}:`)
     expect(headerOf(raw, name)).toEqual([value])
   })
 
   it.each(['=?utf-8?Q?a?B?=', '=??q?a?=', '=?utf-8?Q? a b?=', 'x=?utf-8?Q?a?=y'])(
-    'encodes what only lenient readers take for an encoded word: %s',
+    'encode text that lenient readers take for an encoded word: %s',
     async (subject) => {
       const { raw, email } = await build({ subject })
       expect(raw).not.toContain(subject)
@@ -111,14 +111,14 @@ describe('headers', () => {
     },
   )
 
-  it('encodes what would be read as an encoded word in a name', async () => {
+  it('encode a name that would be read as an encoded word', async () => {
     const name = '=?utf-8?Q?Bank?= of Example'
     const { raw, email } = await build({ from: { address: 'shop@example.com', name } })
     expect(raw).not.toContain(name)
     expect(email.from?.address).toBe('shop@example.com')
   })
 
-  it('lets no value break out of its header', async () => {
+  it('let no value break out of its header', async () => {
     const evil = 'x\r\nBcc: evil@example.com\r\n\r\nbody'
     const { raw } = await build({
       subject: evil,
@@ -131,7 +131,7 @@ describe('headers', () => {
   })
 })
 
-describe('bodies', () => {
+describe('the body of a message', () => {
   it('is the plain text alone', async () => {
     const { raw, email } = await build({ text: 'Hällo\nWörld' })
     expect(headerOf(raw, 'content-type')[0]).toMatch(/^text\/plain; charset=utf-8/)
@@ -139,13 +139,13 @@ describe('bodies', () => {
     expect(email.html).toBeUndefined()
   })
 
-  it('derives no text from HTML', async () => {
+  it('has no text derived from HTML', async () => {
     const { raw } = await build({ text: undefined, html: '<p>Hi</p>' })
     expect(raw).toContain('Content-Type: text/html; charset=utf-8')
     expect(raw).not.toContain('text/plain')
   })
 
-  it('puts text before HTML in an alternative', async () => {
+  it('has text before HTML in an alternative', async () => {
     const { raw, email } = await build({ text: 'plain', html: '<p>rich ✓</p>' })
     expect(headerOf(raw, 'content-type')[0]).toMatch(/^multipart\/alternative/)
     expect(raw.indexOf('text/plain')).toBeLessThan(raw.indexOf('text/html'))
@@ -171,7 +171,7 @@ describe('bodies', () => {
     await expect(build({ html: '\ud800' })).rejects.toThrow('Unicode')
   })
 
-  it('takes an empty body', async () => {
+  it('may be empty', async () => {
     const { email } = await build({ text: '' })
     expect(email.text?.trim()).toBe('')
   })
@@ -180,7 +180,7 @@ describe('bodies', () => {
 describe('attachments', () => {
   const png = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')
 
-  it('attaches files with their names, types and bytes', async () => {
+  it('have the given names, types and bytes', async () => {
     const bytes = Buffer.alloc(5_000, 7)
     const { raw, email } = await build({
       html: '<p>see</p>',
@@ -197,7 +197,7 @@ describe('attachments', () => {
     expect(email.html).toContain('<p>see</p>')
   })
 
-  it('relates inline images to the HTML that shows them', async () => {
+  it('relate inline images to the HTML that shows them', async () => {
     const { raw, email } = await build({
       html: '<img src="cid:logo">',
       attachments: [
@@ -226,7 +226,7 @@ describe('attachments', () => {
     ],
     ['there is no HTML', undefined, {}, 'attachment'],
   ] as const)(
-    'without a disposition, is where it belongs: %s',
+    'without a disposition are placed by their use: %s',
     async (_, html, change, expected) => {
       const file = { filename: 'logo.png', content: png, contentId: 'logo', ...change }
       const { raw, email } = await build({ html, attachments: [file] })
@@ -247,7 +247,7 @@ describe('attachments', () => {
     'a "quoted"; name=\\x.txt',
     "percent%20'apostrophe'*.txt",
     ' .hidden. ',
-  ])('keeps the name of a file: %s', async (filename) => {
+  ])('keep their name: %s', async (filename) => {
     const { raw, email } = await build({ attachments: [{ filename, content: png }] })
     expectSound(Buffer.from(raw, 'latin1'))
     expect(email.attachments.map((one) => one.filename?.trim())).toEqual([filename.trim()])
@@ -257,19 +257,16 @@ describe('attachments', () => {
     '=?utf-8?Q?fake?=',
     '=?utf-8?Q?fake name?=.txt',
     '=?utf-8*en?B?ZmFrZQ==?= and =?iso-8859-1?q?=66?= and more of it',
-  ])(
-    'encodes what would be read as an encoded word in the name of a file: %s',
-    async (filename) => {
-      const { raw } = await build({ attachments: [{ filename, content: png }] })
-      expect(raw.replaceAll(/\r\n(?=\s)/g, '')).not.toContain(filename.split(' and ')[0])
-      // RFC 2231 §3, §4.
-      const parts = raw.matchAll(/\sfilename\*\d+\*?=("?)([^";\r\n]*)\1/g)
-      const text = [...parts].map(([, , part]) => part).join('')
-      expect(decodeURIComponent(text.replace("utf-8''", ''))).toBe(filename)
-    },
-  )
+  ])('have a name encoded that would be read as an encoded word: %s', async (filename) => {
+    const { raw } = await build({ attachments: [{ filename, content: png }] })
+    expect(raw.replaceAll(/\r\n(?=\s)/g, '')).not.toContain(filename.split(' and ')[0])
+    // RFC 2231 §3, §4.
+    const parts = raw.matchAll(/\sfilename\*\d+\*?=("?)([^";\r\n]*)\1/g)
+    const text = [...parts].map(([, , part]) => part).join('')
+    expect(decodeURIComponent(text.replace("utf-8''", ''))).toBe(filename)
+  })
 
-  it('takes its media type from its name', async () => {
+  it('take their media type from their name', async () => {
     const names = ['a.pdf', 'b.PNG', 'c.docx', 'd.ics', 'e.unknown', 'README', 'g.eml', 'h.mht']
     const { email } = await build({
       attachments: names.map((filename) => ({ filename, content: png })),
@@ -283,7 +280,7 @@ describe('attachments', () => {
     ])
   })
 
-  it('are many, in the order in which they were given', async () => {
+  it('are many, in the given order', async () => {
     const attachments = Array.from({ length: 50 }, (_, i) => ({
       filename: `${i}.bin`,
       content: Buffer.from([i]).toString('base64'),
@@ -297,7 +294,7 @@ describe('attachments', () => {
   })
 
   it.each(['multipart/mixed; boundary=x', 'message/rfc822', 'not a type', 'text/html\r\nX: y'])(
-    'sends what claims to be %j as bytes',
+    'with the invalid type %j are sent as bytes',
     async (type) => {
       const { email } = await build({ attachments: [{ filename: 'a.bin', content: 'QUJD', type }] })
       expect(email.attachments[0]?.mimeType).toBe('application/octet-stream')
@@ -305,7 +302,7 @@ describe('attachments', () => {
     },
   )
 
-  it('keeps the parameters of a media type, but for a name of its own', async () => {
+  it('keep the parameters of a media type, except for a name', async () => {
     const type = 'text/calendar; method=REQUEST; name="other.ics"'
     const { raw, email } = await build({
       attachments: [{ filename: 'invite.ics', content: 'QUJD', type }],
@@ -314,19 +311,19 @@ describe('attachments', () => {
     expect(email.attachments[0]).toMatchObject({ filename: 'invite.ics', method: 'REQUEST' })
   })
 
-  it('pads base64 that came without its padding', async () => {
+  it('may have base64 without its padding', async () => {
     const { email } = await build({ attachments: [{ filename: 'a.bin', content: 'QQ' }] })
     expect(Buffer.from(email.attachments[0]?.content as ArrayBuffer).toString()).toBe('A')
   })
 })
 
-describe('bytes', () => {
+describe('the bytes of a message', () => {
   it('are the same for the same input', async () => {
     const input = { ...base, html: '<p>x</p>', attachments: [{ filename: 'a', content: 'QQ==' }] }
     expect(await buildMessage(input)).toEqual(await buildMessage(input))
   })
 
-  it('are sound for any text, and the text comes back', async () => {
+  it('are valid for any text, which can be read back', async () => {
     const unicode = fc.string({ unit: 'binary', maxLength: 400 }).filter((s) => !s.includes('\0'))
     const line = unicode.map((s) => s.replace(/[\p{Cc}\u2028\u2029]/gu, ''))
     await fc.assert(
@@ -344,7 +341,7 @@ describe('bytes', () => {
     )
   })
 
-  it('hold lines below the limit of 998 characters whatever the headers', async () => {
+  it('have lines below the limit of 998 characters for any headers', async () => {
     const to = Array.from({ length: 1_000 }, (_, i) => ({
       address: `recipient-${i}@receiver.test`,
       name: `Reçipient number ${i}`,
@@ -361,7 +358,7 @@ describe('the copies of one email', () => {
     attachments: [{ filename: 'a', content: 'QQ==' }],
   }
 
-  it('differ in nothing but their Message-ID', async () => {
+  it('differ in their Message-ID only', async () => {
     const prepared = await prepareMessage(input)
     const [one, other] = await Promise.all(
       ['<a.0@example.com>', '<a.17@example.com>'].map((id) => composeMessage(prepared, id)),
@@ -382,7 +379,7 @@ describe('the copies of one email', () => {
   })
 })
 
-describe('copies with texts of their own', () => {
+describe('the copies of an email with personal texts', () => {
   const placeholders = createPlaceholders(base.id, [60])
   const [placeholder = ''] = placeholders
   const texts = ['https://t.example.com/'.padEnd(60, 'a')]
@@ -393,7 +390,7 @@ describe('copies with texts of their own', () => {
     ['escaped', (own: string) => `Grüße = ${own}\n`],
     ['escaped, without a last line end', (own: string) => `Grüße ${own}`],
     ['in base64', (own: string) => `${'日本語のメールです。'.repeat(9)}${own}\n`],
-  ])('are what they would be without placeholders: %s', async (_, text) => {
+  ])('equal copies that were built without placeholders: %s', async (_, text) => {
     const prepared = await prepareMessage({ ...base, text: text(placeholder), placeholders })
     const copy = await composeMessage(prepared, MESSAGE_ID, { texts })
     expectSound(copy)
@@ -403,7 +400,7 @@ describe('copies with texts of their own', () => {
     expect(read).toEqual(expected)
   })
 
-  it('[RFC 8058] have the headers that one click unsubscribes by', async () => {
+  it('[RFC 8058] have the headers for one-click unsubscribing', async () => {
     const prepared = await prepareMessage(base)
     const unsubscribeUrl = `https://mail.example.com/t/u/${'a'.repeat(66)}`
     const copy = await composeMessage(prepared, MESSAGE_ID, { unsubscribeUrl })
@@ -416,7 +413,7 @@ describe('copies with texts of their own', () => {
   })
 })
 
-describe('what is long', () => {
+describe('long content', () => {
   const long = 300 * 1024
   const fill = (unit: string) => unit.repeat(Math.ceil(long / unit.length)).slice(0, long - 1)
 
@@ -432,7 +429,7 @@ describe('what is long', () => {
     ],
     ['of characters to escape', `${fill('日本語=')}.`],
     ['of pairs', `.${'🎉'.repeat(long / 2)}`],
-  ])('a text %s comes back, in sound lines', async (_, text) => {
+  ])('as a text %s can be read back, in valid lines', async (_, text) => {
     for (const part of [{ text }, { text, html: `<p>${text}` }]) {
       const input = { ...base, ...part }
       const bytes = await buildMessage(input)
@@ -445,7 +442,7 @@ describe('what is long', () => {
     }
   })
 
-  it('an attachment comes back, in lines of 76 characters', async () => {
+  it('as an attachment can be read back, in lines of 76 characters', async () => {
     const content = Buffer.alloc(1024 * 1024 + 1, 'random').toString('base64')
     const { raw, email } = await build({ attachments: [{ filename: 'a.bin', content }] })
     const [sent] = email.attachments
@@ -461,7 +458,7 @@ describe('what is long', () => {
       { attachments: [{ filename: 'a', content: 'QUJD'.repeat(2 ** 23) }] },
     ],
     ['a text of 5 MiB', { text: 'Grüße, '.repeat(700_000) }],
-  ])('%s lets the event loop turn again and again', async (_, change) => {
+  ])('as %s lets the event loop run while it is encoded', async (_, change) => {
     let turns = 0
     let next: NodeJS.Immediate
     const turn = () => {

@@ -11,7 +11,7 @@ describe('custom headers', () => {
     ['Precedence', 'bulk'],
     ['X-Name', 'Zoë 🎉'],
     ['X-Empty', ''],
-  ])('%s may be set', (name, value) => {
+  ])('may set %s', (name, value) => {
     expect(checkHeader(name, value)).toBeUndefined()
   })
 
@@ -34,22 +34,22 @@ describe('custom headers', () => {
     'Authentication-Results',
     'Resent-To',
     'X-Ref-Id',
-  ])('%s is ours', (name) => {
+  ])('may not set %s', (name) => {
     expect(checkHeader(name, 'x')).toBe('is set by the service')
   })
 
-  it('names the field that sets Reply-To', () => {
+  it('name the field that sets Reply-To', () => {
     expect(checkHeader('Reply-To', 'x@example.com')).toBe('is set by the service: use replyTo')
   })
 
   it.each(['', 'a b', 'a:b', 'ä', 'a\r\nBcc', 'Bcc ', ' Bcc', 'a\u0000', 'a\u007f'])(
-    'the name %j is none',
+    'may not have the name %j',
     (name) => {
       expect(checkHeader(name, 'x')).toBe('is not a header name')
     },
   )
 
-  it('values are one line of text that can be folded', () => {
+  it('have values of one line of text that can be folded', () => {
     expect(checkHeader('X-A', 'x\r\nBcc: evil@example.com')).toBe('contains control characters')
     expect(checkHeader('X-A', 'x\u0000')).toBe('contains control characters')
     expect(checkHeader('X-A', '\ud800')).toBe('is not well-formed Unicode')
@@ -58,7 +58,7 @@ describe('custom headers', () => {
     expect(checkHeader('References', '<ä@example.com>')).toBe('may hold ASCII only')
   })
 
-  it('names are bounded, and what a header takes is known', () => {
+  it('have bounded names, and a known size', () => {
     expect(checkHeader('x'.repeat(77), 'y')).toContain('76')
     expect(headerBytes('X-A', 'ä')).toBe(9)
   })

@@ -12,7 +12,7 @@ const read = (text: string) => {
   return classifiedOf(category, providerError)
 }
 
-describe('what a category rests on', () => {
+describe('the evidence of a category', () => {
   it.each([
     ['550 5.1.1 no such user', 'invalid_recipient', 'enhanced_code', '5.1.1'],
     ['552 5.2.2 Account is over its share', 'mailbox_full', 'enhanced_code', '5.2.2'],
@@ -20,11 +20,11 @@ describe('what a category rests on', () => {
     ['551 ada@example.com is elsewhere', 'invalid_recipient', 'reply_code', '551'],
     ['554 Sorry', 'unknown', 'reply_code', '554'],
     ['421 Later', 'temporary', 'words', 'later'],
-  ])('%s', (text, category, by, evidence) => {
+  ])('is found: %s', (text, category, by, evidence) => {
     expect(read(text)).toEqual({ category, by, evidence })
   })
 
-  it('is the code or the words of the reply itself, for every known reply', () => {
+  it('is the code or the words of the reply, for every known reply', () => {
     for (const [text, category] of REPLY_CASES) {
       const { by, evidence, ...found } = classifiedOf(category, text.replaceAll('\n', ' '))
       expect([text, found]).toEqual([text, { category }])
@@ -33,7 +33,7 @@ describe('what a category rests on', () => {
     }
   })
 
-  it('is the words of the system where no server replied, and nothing where nobody said anything', () => {
+  it('is the system error without a reply, and empty without an error', () => {
     expect(classifiedOf('network', 'connect ECONNREFUSED')).toEqual({
       category: 'network',
       by: 'words',
@@ -42,11 +42,11 @@ describe('what a category rests on', () => {
     expect(classifiedOf('expired', '')).toEqual({ category: 'expired', by: 'words', evidence: '' })
   })
 
-  it('is told of a category that was known to an earlier version, as unknown', () => {
+  it('has the category unknown when only an earlier version knew its category', () => {
     expect(classifiedOf('gone_since', '550 Sorry')).toMatchObject({ category: 'unknown' })
   })
 
-  it('is bounded, and fit for JSON, whatever is stored', () => {
+  it('is bounded, and fit for JSON, for any stored text', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...Object.keys(FAILURES)),
@@ -61,7 +61,7 @@ describe('what a category rests on', () => {
   })
 })
 
-it('of many replies only so many are read, and of the rest the codes', () => {
+it('reads a bounded number of replies, and only the codes of the others', () => {
   const classify = classifierOf(2)
   const texts = [
     '550 Sorry, no such user a',

@@ -22,7 +22,7 @@ describe('replies of real servers', () => {
     })
 })
 
-describe('the stage', () => {
+describe('a reply by its stage', () => {
   const cases: readonly (readonly [
     string,
     SmtpStage,
@@ -84,8 +84,8 @@ describe('the stage', () => {
   })
 })
 
-describe('waiting', () => {
-  it('cannot heal a login that is switched off or needs an application password', () => {
+describe('a wait', () => {
+  it('cannot help a login that is disabled or needs an application password', () => {
     for (const text of [
       '535 5.7.139 Authentication unsuccessful, SmtpClientAuthentication is disabled for the Tenant.',
       '535 5.7.139 Authentication unsuccessful, basic authentication is disabled.',
@@ -134,7 +134,7 @@ describe('failures without a reply', () => {
     ['EABORTED', 'internal', 'retry'],
     ['ENOAUTH', 'auth_not_offered', 'retry'],
   ]
-  it.each(cases)('%s means %s', (systemCode, category, outcome) => {
+  it.each(cases)('%s mean %s', (systemCode, category, outcome) => {
     const c = classifyFailure({ stage: 'connect', systemCode, message: 'what the system says' })
     expect([c.category, c.retryable ? 'retry' : 'final']).toEqual([category, outcome])
     expect(c.authRejected).toBe(false)
@@ -142,7 +142,7 @@ describe('failures without a reply', () => {
     expect(c.failedReason).toBe(failedReasonOf(category))
   })
 
-  it('are uncertain after the final dot, whatever the error', () => {
+  it('are uncertain after the end of the message, whatever the error is', () => {
     for (const systemCode of ['ECONNRESET', 'ETIMEDOUT', 'EPROTOCOL', 'ENOTFOUND']) {
       const c = classifyFailure({ stage: 'dot', systemCode })
       expect(c.category).toBe('uncertain')
@@ -159,7 +159,7 @@ describe('failures without a reply', () => {
     expect(classifyFailure({ ...failure, hostEverWorked: true }).retryable).toBe(true)
   })
 
-  it('tell TLS on a plain port and bad certificates by their text alone', () => {
+  it('distinguish TLS on a plain port from bad certificates by their text', () => {
     const failure = { stage: 'connect', systemCode: 'ESOCKET' } as const
     expect(
       classifyFailure({ ...failure, message: 'ssl3_get_record:wrong version number' }).category,
@@ -171,7 +171,7 @@ describe('failures without a reply', () => {
 })
 
 describe('texts', () => {
-  it('[6.4.5] are a stable sentence for what is known and the raw text for what is not', () => {
+  it('[6.4.5] are a fixed sentence for a known category, and the raw text for an unknown one', () => {
     expect(classify('550 5.1.1 no such user').failedReason).toBe(
       'The recipient address does not exist',
     )
@@ -186,7 +186,7 @@ describe('texts', () => {
     expect(failedReasonOf('mailer_config')).toBe('Mailer configuration could not be loaded')
   })
 
-  it('can be stored, whatever a server says, and the class is kept where nothing is known', () => {
+  it('can be stored for any reply, and keep the class of an unknown one', () => {
     const text = fc.string({ unit: 'binary', maxLength: 6_000 })
     fc.assert(
       fc.property(fc.integer({ min: 400, max: 599 }), text, (code, said) => {

@@ -15,7 +15,7 @@ describe('the text of a reply in the log', () => {
     ['421\tTry\r\nagain  later', '421 Try again later'],
     ['550 @', '550 …@'],
     ['', ''],
-  ])('%j is logged as %j', (text, logged) => {
+  ])('turns %j into %j', (text, logged) => {
     expect(hideAddresses(text, RECIPIENT)).toBe(logged)
   })
 
@@ -23,19 +23,19 @@ describe('the text of a reply in the log', () => {
     expect(hideAddresses('550 a mailbox', 'a@example.com')).toBe('550 a mailbox')
   })
 
-  it('takes characters of patterns in a local part as they are', () => {
+  it('treats special characters in a local part literally', () => {
     expect(hideAddresses('550 x.*(y unknown', 'x.*(y@example.com')).toBe('550 … unknown')
     for (const local of ['a-b/c', 'a{2}b', '[a]|b', 'a\\b', 'a^$b'])
       expect(hideAddresses(`550 ${local} unknown`, `${local}@example.com`)).toBe('550 … unknown')
   })
 
-  it('hides an address that stands where the text is cut', () => {
+  it('hides an address where the text is cut', () => {
     const text = `550 ${'x '.repeat(995)}ada.lovelace@example.com`
     expect(hideAddresses(text, RECIPIENT)).not.toContain('ada')
     expect(hideAddresses(`${'y'.repeat(1_995)}ada.lovelace@example.com`, RECIPIENT)).toBe('…')
   })
 
-  it('is bounded and never shows the local part, whatever stands around it', () => {
+  it('is bounded, and never shows the local part, whatever surrounds it', () => {
     const noise = fc.string({ unit: fc.constantFrom('@', '"', '<', '>', ' ', 'x', '.', 'é') })
     fc.assert(
       fc.property(noise, noise, fc.boolean(), (before, after, isWhole) => {

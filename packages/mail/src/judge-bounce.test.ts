@@ -77,7 +77,7 @@ describe('a refusal that suppresses', () => {
       'words',
       "doesn't have a yahoo.com account",
     ],
-  ])('%s (%s)', (diagnostic, status, category, by, evidence) => {
+  ])('includes %s (%s)', (diagnostic, status, category, by, evidence) => {
     expect(judge(diagnostic, status)).toEqual({
       isOfAddress: true,
       isOtherwise: false,
@@ -86,7 +86,7 @@ describe('a refusal that suppresses', () => {
   })
 })
 
-describe('a reply about somebody else', () => {
+describe('a reply about another address', () => {
   const judgeOf = (said: string, status?: string) =>
     judge(said, status, 'cy+shop@example.net').isOfAddress
 
@@ -120,12 +120,12 @@ describe('a reply about somebody else', () => {
     '550 User unknown. For help write to postmaster@mx.example.com',
     '550 domain example.net does not exist',
     '550 5.1.1 User unknown [mx.example.com]',
-  ])('is not what names the recipient alone: %s', (said) => {
+  ])('does not name the recipient itself: %s', (said) => {
     expect(judgeOf(said)).toBe(true)
   })
 })
 
-describe('words that say less than they seem to', () => {
+describe('ambiguous words', () => {
   it.each([
     '550 mailbox locked',
     '550 account suspended',
@@ -167,11 +167,11 @@ describe('words that say less than they seem to', () => {
     '550 <cy> is now disabled with MTA service.',
     '550 No one with that email address here',
     '550 Unbekannter Empfänger',
-  ])('are not these: %s', (said) => {
+  ])('differ from clear ones: %s', (said) => {
     expect(judge(said).isOfAddress).toBe(true)
   })
 
-  it('that it will pass, beside a code about the address, tell more than doubt', () => {
+  it('outweigh a code about the address when they say that the problem will pass', () => {
     for (const said of [
       '550 5.1.1 User unknown, try later',
       '550 5.1.1 Benutzer unbekannt, später',
@@ -179,7 +179,7 @@ describe('words that say less than they seem to', () => {
       expect(judge(said)).toMatchObject({ isOfAddress: false, isOtherwise: true })
   })
 
-  it('of a provider count for nothing beside words against them', () => {
+  it('outweigh the words of a provider', () => {
     const of = (diagnostic: string) =>
       judgeBounce({
         recipient: 'cy@example.net',
@@ -193,7 +193,7 @@ describe('words that say less than they seem to', () => {
   })
 })
 
-describe('sentences by their form', () => {
+describe('sentences of a known form', () => {
   it.each([
     'User john.doe unknown',
     'Employee has left the company',
@@ -240,7 +240,7 @@ describe('sentences by their form', () => {
     '5.1.3 Recipient address contains a space',
     '5.1.10 example.com publishes a null MX and accepts no mail',
     '5.2.1 Closed 30 days ago',
-  ])('have broad words that count for nothing beside such a code: %s', (said) => {
+  ])('do not count with broad words beside such a code: %s', (said) => {
     expect(judge(`550 ${said}`)).toMatchObject({
       isOfAddress: true,
       classified: { by: 'enhanced_code' },
@@ -251,11 +251,11 @@ describe('sentences by their form', () => {
     '550 There is somebody called cy, no such user',
     '550 No such user in the ticket queue',
     '550 User unknown, do not use this address again',
-  ])('without such a code these words count: %s', (said) => {
+  ])('count without such a code: %s', (said) => {
     expect(judge(said).isOfAddress).toBe(false)
   })
 
-  it('of the syntax of an address are believed with a code, whatever the reply code is called', () => {
+  it('about the syntax of an address need a code, whatever the reply code is', () => {
     expect(judge('501 5.1.3 Recipient cannot be parsed').isOfAddress).toBe(true)
     expect(judge('553 5.1.3 Malformed recipient').isOfAddress).toBe(true)
     expect(judge('501 Recipient cannot be parsed').isOfAddress).toBe(false)
@@ -356,12 +356,12 @@ describe('a refusal that suppresses nobody', () => {
     ['', '4.4.7', 'expired'],
     ['connect to in.example.net: Connection timed out', '4.4.1', 'network'],
     ['mailbox unavailable', undefined, 'unknown'],
-  ])('%s (%s)', (diagnostic, status, category) => {
+  ])('includes %s (%s)', (diagnostic, status, category) => {
     const { isOfAddress, classified } = judge(diagnostic, status)
     expect({ isOfAddress, category: classified.category }).toEqual({ isOfAddress: false, category })
   })
 
-  it('names a code that it has heard, never one that nobody said', () => {
+  it('names only a code that the reply has', () => {
     expect(judge('552 too much', '5.2.2').classified).toMatchObject({ evidence: '5.2.2' })
     expect(judge('550 Sorry').classified).toMatchObject({ by: 'reply_code', evidence: '550' })
     expect(judge('Sorry').classified).toEqual({
@@ -455,8 +455,8 @@ const OUT_OF_ORDER = [
 const JOINERS = [' ', ', ', ': ', ' because of ', ' (', '; ', ' - ', '/', ' and ']
 const CODES = ['', '550 ', '554 ', '550 5.0.0 ', '550 5.1.0 ', '550-', '553 5.3.0 ']
 
-describe('the form of the rule', () => {
-  it('clear words about the recipient alone suppress, with a general code', () => {
+describe('the rules', () => {
+  it('suppress for clear words about the recipient, with a general code', () => {
     for (const words of ABOUT_RECIPIENT)
       for (const code of CODES.filter((one) => one !== ''))
         expect([`${code}${words}`, judge(`${code}${words}`).isOfAddress]).toEqual([
@@ -465,7 +465,7 @@ describe('the form of the rule', () => {
         ])
   })
 
-  it('with a word of sender, IP, content, policy, size or time in the sentence they never do', () => {
+  it('never suppress when the sentence mentions sender, IP, content, policy, size or time', () => {
     const other = fc.constantFrom(...Object.values(OF_SOMETHING_ELSE).flat())
     const words = fc.constantFrom(...ABOUT_RECIPIENT)
     const joiner = fc.constantFrom(...JOINERS)
@@ -487,7 +487,7 @@ describe('the form of the rule', () => {
     )
   })
 
-  it('what speaks against it counts in other languages as well, and in a sentence of its own', () => {
+  it('know contrary words in other languages, and in separate sentences', () => {
     const against = [
       ...Object.values(OF_SOMETHING_ELSE).flat(),
       ...OF_OTHER_LANGUAGES,
@@ -509,7 +509,7 @@ describe('the form of the rule', () => {
     )
   })
 
-  it('what speaks against it makes a code about the address doubtful', () => {
+  it('doubt a code about the address beside contrary words', () => {
     const isIp = (one: string) => /^[\d.]+$|^\[/.test(one)
     const others = [
       ...Object.values(OF_SOMETHING_ELSE)
@@ -532,7 +532,7 @@ describe('the form of the rule', () => {
     fc.constantFrom(...Object.values(OF_SOMETHING_ELSE).flat()),
   )
 
-  it('no 4yz and no 4.x.x is ever for good', () => {
+  it('never treat a 4yz or 4.x.x as permanent', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 400, max: 499 }),
@@ -554,7 +554,7 @@ describe('the form of the rule', () => {
     )
   })
 
-  it('no specific code about anything but the address is overruled by words', () => {
+  it('never overrule a specific code about another cause by words', () => {
     const isAddress = (code: string) => ADDRESS_CODES.some((one) => one.code === code)
     fc.assert(
       fc.property(anyCode(5), fc.constantFrom(...ABOUT_RECIPIENT), (code, words) => {
@@ -567,7 +567,7 @@ describe('the form of the rule', () => {
       expect([code, GENERAL_CODE.test(code)]).toEqual([code, false])
   })
 
-  it('no code and no words about the address never suppress', () => {
+  it('never suppress without a code and words about the address', () => {
     const letters = fc.constantFrom(...'bcdfghjklmpqstvwz'.split(''))
     const word = fc.array(letters, { minLength: 1, maxLength: 12 }).map((all) => all.join(''))
     const text = fc.array(word, { maxLength: 30 }).map((all) => all.join(' '))
@@ -578,14 +578,14 @@ describe('the form of the rule', () => {
     )
   })
 
-  it('an address in the reply says nothing, whatever it is called', () => {
+  it('ignore the address that is quoted in the reply', () => {
     for (const name of ['unknown.user', 'no-such-user', 'spam', 'blocked', 'user.unknown'])
       expect(judge(`550 <${name}@example.com>: Sorry`)).toMatchObject({ isOfAddress: false })
     for (const name of ['spam', 'blocked', 'quota', 'policy', 'later'])
       expect(judge(`550 <${name}@example.com>: User unknown`)).toMatchObject({ isOfAddress: true })
   })
 
-  it('evidence is short and fit to be stored, whatever is said', () => {
+  it('give short evidence that can be stored', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 3_000 }),

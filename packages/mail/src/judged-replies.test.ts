@@ -29,8 +29,8 @@ const judged = readFileSync(new URL('judged-replies.fixture.tsv', import.meta.ur
     }
   })
 
-describe('replies judged by hand', () => {
-  it('[6.4.5] are understood, nearly all of them', () => {
+describe('the labelled replies', () => {
+  it('[6.4.5] are classified correctly, nearly all of them', () => {
     const wrong = judged.filter(
       ({ categories, outcome, got }) =>
         !categories.includes(got.category) ||
@@ -41,7 +41,7 @@ describe('replies judged by hand', () => {
     expect(wrong.length / judged.length, named.join('\n')).toBeLessThanOrEqual(WRONG_SHARE_MAX)
   })
 
-  it('are never taken for a refused login where they are none, and always where they are', () => {
+  it('count as refused logins exactly when they are', () => {
     const isLogin = ({ outcome, categories }: (typeof judged)[number]) =>
       outcome === 'login' || categories[0] === 'auth_required'
     const wrong = judged.filter((one) => one.got.authRejected !== isLogin(one))

@@ -13,14 +13,14 @@ it.each([
   ['timed out after 30 seconds', undefined],
   ['try again in 0 seconds', undefined],
   ['try again in 5 moments', undefined],
-])('%s: %s', (words, expected) => {
+])('reads from "%s" the wait %s', (words, expected) => {
   expect(namedWaitMs(words)).toBe(expected)
 })
 
 const after = (text: string) =>
   classifyFailure({ stage: 'rcpt', reply: { code: Number(text.slice(0, 3)), text } })
 
-it('a reply that may be tried again says when', () => {
+it('is used by a reply that may be tried again', () => {
   const text = '451 4.7.1 Rate limit exceeded, try again in 90 seconds'
   expect(after(text).retryAfterMsMin).toBe(90_000)
   expect(after('450 4.2.0 Greylisted, see you in 120 seconds, retry then')).toMatchObject({

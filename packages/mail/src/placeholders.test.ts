@@ -24,7 +24,7 @@ const lengths = [60, 83, 140]
 const placeholders = createPlaceholders(ID, lengths)
 const texts = lengths.map((length, i) => `http://t.example/${i}/`.padEnd(length, 'Ab.-_~09'))
 
-it('placeholders have the length that was asked for, differ, and look like URLs', () => {
+it('have the requested length, differ, and look like URLs', () => {
   expect(placeholders.map((one) => one.length)).toEqual(lengths)
   expect(new Set(placeholders.map((one) => one.slice(0, 44))).size).toBe(3)
   for (const one of placeholders) expect(one).toMatch(/^https:\/\/[0-9a-z]+$/)
@@ -39,13 +39,13 @@ describe('a body with placeholders', () => {
     ['7bit', (own: readonly string[]) => `a ${own[0]}\nb ${own[0]}`],
     ['quoted-printable', all('Grüße = ')],
     ['base64', all('日本語のメールです。'.repeat(3))],
-  ])('in %s is the same with other texts written over them', async (encoding, write) => {
+  ])('in %s equals the same body with other texts written over them', async (encoding, write) => {
     expect((await encodeTextBody(write(placeholders))).encoding).toBe(encoding)
     const expected = write(texts).replaceAll('\n', '\r\n')
     expect(await readBack(write(placeholders), texts, placeholders)).toBe(expected)
   })
 
-  it('of any text and in any order is as if it had been written so', async () => {
+  it('of any text in any order equals a body that was written so', async () => {
     const piece = fc.oneof(
       fc.constantFrom(0, 1, 2),
       fc.string({ unit: 'grapheme', maxLength: 90 }),
@@ -74,14 +74,14 @@ describe('a body with placeholders', () => {
     expect(await readBack(write(placeholders), texts, placeholders)).toBe(write(texts))
   })
 
-  it('takes no text of another length', async () => {
+  it('refuses a text of another length', async () => {
     const marked = findPlaceholders(await encodeTextBody(`a ${placeholders[0]}`), ID, placeholders)
     if (marked === undefined) return expect.unreachable()
     await expect(writeOver(marked, ['short'])).rejects.toThrow('in place of 60')
     await expect(writeOver(marked, [])).rejects.toThrow('0 characters')
   })
 
-  it('writing one copy leaves the others as they are', async () => {
+  it('does not change other copies when one is written', async () => {
     const marked = findPlaceholders(await encodeTextBody(`ü ${placeholders[0]}`), ID, placeholders)
     if (marked === undefined) return expect.unreachable()
     const first = await writeOver(marked, ['a'.repeat(60)])

@@ -32,7 +32,7 @@ const FRAGMENTS = [
 ]
 
 describe('the words of a reply', () => {
-  it('are few and short, so that no rule has much to look at', () => {
+  it('are few and short, so that rules have little to read', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 6_000 }),
       fc.tuple(fc.constantFrom(...FRAGMENTS), fc.nat(6_000)).map(([one, n]) => one.repeat(n)),
@@ -46,7 +46,7 @@ describe('the words of a reply', () => {
     )
   })
 
-  it('are kept as they are where a server writes for people', () => {
+  it('are unchanged where a server writes for people', () => {
     const text = '550-5.7.1 storedrv.submission.exception:quotaexceeded\u2019s 550 5.7.1 limit'
     expect(readReply({ code: 550, text }).words).toBe(
       "storedrv.submission.exception:quotaexceeded's limit",
@@ -55,7 +55,7 @@ describe('the words of a reply', () => {
 })
 
 describe('addresses in a text', () => {
-  it('are what they are by this pattern, which costs too much for a long text', () => {
+  it('match a pattern that would cost too much for a long text', () => {
     const PATTERN = /[^\s<>@:;,()]{1,256}@(?:\[[^\s<>@\]]{1,64}\]|[^\s<>@:;,()]{1,256})/g
     const piece = fc.oneof(
       fc.constantFrom(
@@ -84,7 +84,7 @@ describe('addresses in a text', () => {
     )
   })
 
-  it('are looked for in the neighbourhood of an @ alone', () => {
+  it('are searched for near an @ only', () => {
     expect(addressesOf(`${'a'.repeat(400)}@${'b'.repeat(400)}`)).toEqual([
       { start: 144, end: 657, address: `${'a'.repeat(256)}@${'b'.repeat(256)}` },
     ])
@@ -114,7 +114,7 @@ describe('a hostile reply', () => {
     ['one by one', (one: string) => `${one} `],
     ['in sentences', (one: string) => `${one}. `],
     ['in words as long as a word can be', (one: string) => `${one.repeat(48).slice(0, 47)} `],
-  ])('costs no more than another, whatever it repeats: %s', (_how, shape) => {
+  ])('costs no more than an ordinary one: %s', (_how, shape) => {
     expect(FRAGMENTS.length).toBeGreaterThan(700)
     const dear: string[] = []
     for (const fragment of FRAGMENTS) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { textOfHtml } from './text-of-html.ts'
 
 describe('the text of HTML', () => {
-  it('is what is read, in lines and paragraphs', () => {
+  it('is what a reader sees, in lines and paragraphs', () => {
     const html = `<!doctype html><html><head><title>Not read</title><style>p { color: red }</style></head>
       <body><!-- nor this --><!--[if mso]><p>nor this</p><![endif]-->
       <h1>Hello,
@@ -105,12 +105,12 @@ describe('the text of HTML', () => {
     'a\u00a0 ',
     '\u200c',
     '<td>',
-  ])('grows with the HTML and not faster: %j without end', (piece) => {
+  ])('takes time in proportion to the HTML: %j without end', (piece) => {
     const text = textOfHtml(piece.repeat(Math.floor(size / piece.length)))
     expect(text.length).toBeLessThanOrEqual(12 * size)
   })
 
-  it('whatever is given, it is tidy: no tags read as such, no space around lines', () => {
+  it('is tidy for any input: no tags, no space around lines', () => {
     const piece = fc.constantFrom(
       '<p>',
       '</p>',

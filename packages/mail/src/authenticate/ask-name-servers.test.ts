@@ -38,7 +38,7 @@ it('asks each question once, whatever its case', async () => {
   expect(answers.get(keyOf(txt('A.TEST')))).toMatchObject({ kind: 'found' })
 })
 
-it('asks so many questions for a message, and the answer to others is that nobody knows', async () => {
+it('asks a bounded number of questions for a message, and answers unknown to the others', async () => {
   const { asked, create } = counted()
   const { ask, answers } = create({ questionsMax: 2 })
   await ask(['a.test', 'b.test', 'c.test'].map(txt))
@@ -46,7 +46,7 @@ it('asks so many questions for a message, and the answer to others is that nobod
   expect(answers.get(keyOf(txt('c.test')))).toEqual(unknown)
 })
 
-it('asks nothing once its time is over', async () => {
+it('asks nothing after its deadline', async () => {
   const { asked, create } = counted()
   const { ask, answers } = create({ waitMsMax: 0 })
   await ask([txt('a.test')])
@@ -54,7 +54,7 @@ it('asks nothing once its time is over', async () => {
   expect(answers.get(keyOf(txt('a.test')))).toEqual(unknown)
 })
 
-it('stays with what it has told of a server that answers too late', async () => {
+it('ignores an answer that comes after it was given up', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const late = promise.then(() => ({ kind: 'found' as const, records: ['late'], aliases: [] }))
   const resolver = { mx: absent, a: absent, aaaa: absent, ptr: absent, aliases: absent }
@@ -71,7 +71,7 @@ it('stays with what it has told of a server that answers too late', async () => 
   expect(answers.get(keyOf(txt('late.test')))).toEqual(unknown)
 })
 
-it('gives a silent server up, and asks others what is left to ask', async () => {
+it('gives up on a silent server, and asks others the remaining questions', async () => {
   const { asked, create } = counted((name) => name === 'silent.test')
   const { ask, answers } = create({ waitMsMax: 500 })
   await ask([txt('silent.test'), txt('a.test')])

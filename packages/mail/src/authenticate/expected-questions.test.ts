@@ -31,7 +31,7 @@ describe('the first questions of a message', () => {
     expect(namesOf({ headers, author }).length).toBeLessThan(20)
   })
 
-  it('are about nothing that is no name', () => {
+  it('leave out malformed names', () => {
     const headers = [
       { name: 'dkim-signature', value: `s=${' '.repeat(100)}; d=a.test` },
       { name: 'dkim-signature', value: `s=k; d=${'a'.repeat(300)}.test` },
@@ -44,7 +44,7 @@ describe('the first questions of a message', () => {
   })
 })
 
-it('a policy is looked for up to the top at once', () => {
+it('asks for a policy at all parent domains at once', () => {
   const questions = [
     { name: '_dmarc.a.b.test', type: 'TXT' },
     { name: 'c.test', type: 'MX' },

@@ -55,9 +55,9 @@ const chainSet = (i: number) =>
 const times = (count: number, of: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => of(i + 1)).join('\r\n')
 
-describe('[P5] mail that is made to exhaust who authenticates it', () => {
+describe('[P5] mail that is made to exhaust authentication', () => {
   it.each(signatureBombs)(
-    'takes a thread little, and the event loop less: $name',
+    'takes bounded CPU time in a thread, and less on the event loop: $name',
     async ({ text: header }) => {
       const found = await authenticate(`${header}\r\n${FROM}`)
       expect(found.outcomes).toEqual(found.outcomes.map(() => 'done'))
@@ -88,7 +88,7 @@ describe('[P5] mail that is made to exhaust who authenticates it', () => {
     '\0',
   ]
   it.each([...names, ...others])(
-    'takes a thread little, and the event loop less: %s, full of anything',
+    'takes bounded CPU time in a thread, and less on the event loop: %s, full of anything',
     async (name) => {
       const cases = fillers.flatMap((filler) => [
         { filler, bytes: 3_800, rest: FROM },
@@ -107,7 +107,7 @@ describe('[P5] mail that is made to exhaust who authenticates it', () => {
     60_000,
   )
 
-  it('is ended at its limit of processor time, and its client is checked all the same', async () => {
+  it('is ended at its CPU limit, and its client is checked anyway', async () => {
     const signatures = times(10, (i) => signature(`l=${i}000000; `))
     const found = await authenticate(`${signatures}\r\n${FROM}`, ' \t\r\n'.repeat(6_000_000))
     expect(found).toMatchObject({
@@ -120,13 +120,13 @@ describe('[P5] mail that is made to exhaust who authenticates it', () => {
   }, 60_000)
 })
 
-it('a chain of more than ten sets fails, and none of it is read', async () => {
+it('fails a chain of more than ten ARC sets without reading them', async () => {
   expect((await authenticate(`${times(11, chainSet)}\r\n${FROM}`)).arc).toEqual({ result: 'fail' })
   const ten = await authenticate(`${times(10, chainSet)}\r\n${FROM}`)
   expect(ten.arc).toEqual({ result: 'fail' })
 })
 
-describe('a message that overruns the limits of a thread', () => {
+describe('a message that exceeds the limits of a thread', () => {
   type Outcome = ThreadOutcome<MeasuredStep>
   /** Threads that end what has its message, then answer in this order. */
   async function scripted(...answers: (Outcome | Error)[]) {
@@ -172,19 +172,19 @@ describe('a message that overruns the limits of a thread', () => {
     ['cpu', 'unverifiable'],
     ['memory', 'unverifiable'],
     ['time', 'temporary'],
-  ] as const)('of %s has its client checked without it: %s', async (limit, kind) => {
+  ] as const)('has its client checked without the message: limit %s, %s', async (limit, kind) => {
     const { found, kinds } = await scripted({ kind: 'overran', limit }, done)
     expect(kinds).toEqual(['raw', kind])
     expect(found).toEqual(authentication)
   })
 
-  it('twice, or meets a defect twice, leaves everything open', async () => {
+  it('leaves everything undecided the second time, and at a second defect', async () => {
     const overran: Outcome = { kind: 'overran', limit: 'cpu' }
     expect((await scripted(overran, overran)).found).toEqual(nothing)
     expect((await scripted(new Error('a defect'), new Error('a defect'))).found).toEqual(nothing)
   })
 
-  it('that has taken its processor time in many runs is not run again', async () => {
+  it('is not run again after it has used its CPU time in several runs', async () => {
     const open = [{ name: 'a.test', type: 'TXT' }] as const
     const output = { authentication, signatures: undefined, open, cpuMs: 900 }
     const again: Outcome = { kind: 'done', output }

@@ -15,22 +15,22 @@ const job = (text: string, ...answers: DnsAnswer<unknown>[]) => ({
 })
 const PLAIN = 'From: ada@sender.test\r\nSubject: arc-lamps\r\n\r\nHello\r\n'
 
-describe('a message is authenticated where it is', () => {
+describe('authentication on the event loop', () => {
   it.each([
     ['it is small and unsigned', PLAIN],
     ['its body is long, which nobody has signed', `${PLAIN}${'x'.repeat(100_000)}`],
     ['its body names a signature', `${PLAIN}DKIM-Signature: a\r\n`],
-  ])('where %s', (_why, text) => {
+  ])('is chosen where %s', (_why, text) => {
     expect(isCheap(job(text))).toBe(true)
   })
 
-  it('where nothing but name servers is left to ask, and their answers are short', () => {
+  it('is chosen when only short answers of name servers are left to read', () => {
     const rest = { ...job('', found('v=spf1 -all')), message: { kind: 'temporary' } as const }
     expect(isCheap(rest)).toBe(true)
   })
 })
 
-describe('a message is authenticated in a thread', () => {
+describe('authentication in a thread', () => {
   it.each([
     ['it is signed', `DKIM-Signature: a\r\n${PLAIN}`],
     ['it is signed by a name in any case', `dkim-signature: a\r\n${PLAIN}`],
@@ -38,7 +38,7 @@ describe('a message is authenticated in a thread', () => {
     ['it has a chain', `ARC-Seal: i=1\r\n${PLAIN}`],
     ['its header is long', `X: ${'x'.repeat(5_000)}\r\n${PLAIN}`],
     ['its header has no end', 'From: ada@sender.test'],
-  ])('where %s', (_why, text) => {
+  ])('is chosen where %s', (_why, text) => {
     expect(isCheap(job(text))).toBe(false)
   })
 
@@ -46,7 +46,7 @@ describe('a message is authenticated in a thread', () => {
     ['a long record', found('x'.repeat(3_000))],
     ['a record with a macro', found('v=spf1 exists:%{i}.test')],
     ['many records', found(...Array.from({ length: 50 }, () => '192.0.2.1'))],
-  ])('where name servers have answered with %s', (_what, answer) => {
+  ])('is chosen where name servers have answered with %s', (_what, answer) => {
     expect(isCheap(job(PLAIN, answer))).toBe(false)
   })
 })

@@ -74,7 +74,7 @@ function authenticateAs(client: Client | undefined, raw: Buffer, timeoutMs = 10_
 }
 
 describe('[contract 4] mail', () => {
-  it('that is what it says passes everything', async () => {
+  it('passes everything when it is genuine', async () => {
     expect(await authenticate(await signed(plain()))).toEqual({
       spf: { result: 'pass', domain: DOMAIN, explanation: expect.stringContaining(CLIENT) },
       dkim: [{ result: 'pass', domain: DOMAIN, selector: 's1' }],
@@ -83,7 +83,7 @@ describe('[contract 4] mail', () => {
     })
   })
 
-  it('of another client fails SPF, and passes DMARC by its signature', async () => {
+  it('from another client fails SPF, and passes DMARC by its signature', async () => {
     const found = await authenticate(await signed(plain()), { remoteIp: '198.51.100.7' })
     expect(found.spf).toMatchObject({ result: 'fail', domain: DOMAIN })
     expect(found.dmarc.result).toBe('pass')
@@ -97,7 +97,7 @@ describe('[contract 4] mail', () => {
     })
   })
 
-  it('of nobody fails, and says what its domain asks for', async () => {
+  it('from a stranger fails, with the policy of its domain', async () => {
     const found = await authenticate(plain(), { remoteIp: '198.51.100.7' })
     expect(found).toMatchObject({
       spf: { result: 'fail' },
@@ -123,7 +123,7 @@ describe('[contract 4] mail', () => {
     ['two folds', 'DKIM-Signature \r\n\t\r\n :'],
     ['a line end', 'DKIM-Signature\r\n:'],
     ['line ends within', 'DKIM-\r\nSignature\r\n \r\n:'],
-  ])('to which a body was added fails its signature, with %s in its name', async (_what, name) => {
+  ])('with an added body fails its signature, with %s in its name', async (_what, name) => {
     const message = (await signed(plain(''))).toString().replace('DKIM-Signature:', name)
     const whole = await authenticate(Buffer.from(message), { remoteIp: '198.51.100.7' })
     const added = Buffer.from(`${message}Send me money\r\n`)
@@ -133,14 +133,14 @@ describe('[contract 4] mail', () => {
     expect(found.dmarc.result).toBe('fail')
   })
 
-  it('with our own lines before it is verified all the same', async () => {
+  it('is verified with our own trace lines before it', async () => {
     const trace =
       'Return-Path: <ada@sender.test>\r\nReceived: from a by b;\r\n\tSun, 22 Nov 2026 10:00:00 +0000\r\n'
     const raw = Buffer.concat([Buffer.from(trace), await signed(plain())])
     expect((await authenticate(raw)).dkim).toMatchObject([{ result: 'pass' }])
   })
 
-  it('of a mailbox has no client: SPF is none, and DMARC rests on DKIM', async () => {
+  it('from a mailbox has no client: SPF is none, and DMARC depends on DKIM', async () => {
     const raw = await signed(plain())
     const found = await authenticateAs(undefined, raw)
     expect(found).toMatchObject({ spf: { result: 'none' }, dmarc: { result: 'pass' } })
@@ -148,7 +148,7 @@ describe('[contract 4] mail', () => {
     expect(bare.dmarc.result).toBe('fail')
   })
 
-  it('of an empty sender is judged by its greeting', async () => {
+  it('with an empty sender is judged by its greeting', async () => {
     server.set('mx.sender.test', 'TXT', ['v=spf1 a -all'])
     server.set('mx.sender.test', 'A', [CLIENT])
     expect((await authenticate(plain(), { mailFrom: '' })).spf).toMatchObject({
@@ -161,21 +161,18 @@ describe('[contract 4] mail', () => {
     ['mx', { mx: '10 a.sender.test' }],
     ['ptr', { ptr: 'a.sender.test' }],
     ['a:a.sender.test', {}],
-  ])(
-    'is let through by SPF with %s',
-    async (mechanism, { mx, ptr }: { mx?: string; ptr?: string }) => {
-      server.set(DOMAIN, 'TXT', [`v=spf1 ${mechanism} -all`])
-      if (mx !== undefined) server.set(DOMAIN, 'MX', [mx])
-      if (ptr !== undefined) server.set('1.2.0.192.in-addr.arpa', 'PTR', [ptr])
-      server.set('a.sender.test', 'A', [CLIENT])
-      expect((await authenticate(plain())).spf.result).toBe('pass')
-    },
-  )
+  ])('passes SPF with %s', async (mechanism, { mx, ptr }: { mx?: string; ptr?: string }) => {
+    server.set(DOMAIN, 'TXT', [`v=spf1 ${mechanism} -all`])
+    if (mx !== undefined) server.set(DOMAIN, 'MX', [mx])
+    if (ptr !== undefined) server.set('1.2.0.192.in-addr.arpa', 'PTR', [ptr])
+    server.set('a.sender.test', 'A', [CLIENT])
+    expect((await authenticate(plain())).spf.result).toBe('pass')
+  })
 
   it.each([
     ['of what its author has signed', () => signed(plain())],
     ['of what nobody else has signed', async () => plain()],
-  ])('that came through a list keeps its chain: %s', async (_what, make) => {
+  ])('from a mailing list keeps its ARC chain: %s', async (_what, make) => {
     const message = await make()
     server.set('arc._domainkey.list.test', 'TXT', [KEY])
     const seal = await sealMessage(message, {
@@ -196,14 +193,14 @@ describe('[contract 4] mail', () => {
     }
   })
 
-  it('without an author, or with two, can pass no DMARC', async () => {
+  it('without an author, or with two, cannot pass DMARC', async () => {
     const none = Buffer.from('Subject: Hi\r\n\r\nHello\r\n')
     expect((await authenticate(none)).dmarc).toEqual({ result: 'permerror' })
     const two = plain('', 'a@sender.test, b@other.test')
     expect((await authenticate(two)).dmarc).toEqual({ result: 'permerror' })
   })
 
-  it('of a domain that asks for nothing has no DMARC', async () => {
+  it('of a domain without a policy has no DMARC result', async () => {
     const found = await authenticate(plain('', 'ada@other.test'))
     expect(found.dmarc).toEqual({ result: 'none', domain: 'other.test' })
   })
@@ -218,13 +215,13 @@ describe('[contract 7.4] a signature that does not cover the whole body', () => 
     ])
   const stranger = { remoteIp: '198.51.100.7' }
 
-  it('is told as partial, and proves nothing for DMARC', async () => {
+  it('is reported as partial, and proves nothing for DMARC', async () => {
     const found = await authenticate(await added('Send me money\r\n'), stranger)
     expect(found.dkim).toEqual([{ result: 'pass', domain: DOMAIN, selector: 's1', partial: true }])
     expect(found.dmarc).toMatchObject({ result: 'fail', policy: 'reject' })
   })
 
-  it('covers it where nothing was added, but for empty lines', async () => {
+  it('covers the whole body when only empty lines were added', async () => {
     for (const body of ['', '\r\n\r\n']) {
       const found = await authenticate(await added(body), stranger)
       expect(found.dkim).toEqual([{ result: 'pass', domain: DOMAIN, selector: 's1' }])
@@ -232,7 +229,7 @@ describe('[contract 7.4] a signature that does not cover the whole body', () => 
     }
   })
 
-  it('leaves the proof to SPF, and to a signature that covers it', async () => {
+  it('leaves the proof to SPF, and to a complete signature', async () => {
     const partial = await added('Footer of a list\r\n')
     expect((await authenticate(partial)).dmarc.result).toBe('pass')
     const both = await authenticate(await signed(partial), stranger)
@@ -242,7 +239,7 @@ describe('[contract 7.4] a signature that does not cover the whole body', () => 
 })
 
 describe('name servers', () => {
-  it('that fail leave everything open', async () => {
+  it('that fail leave everything undecided', async () => {
     const raw = await signed(plain())
     server.setScript(() => ({ rcode: 2 }))
     expect(await authenticate(raw)).toMatchObject({
@@ -252,7 +249,7 @@ describe('name servers', () => {
     })
   })
 
-  it('that are silent are not waited for, and leave everything open', async () => {
+  it('that are silent leave everything undecided at the deadline', async () => {
     const raw = await signed(plain())
     server.setScript(() => 'silence')
     expect(await authenticate(raw, { timeoutMs: 100 })).toMatchObject({
@@ -262,7 +259,7 @@ describe('name servers', () => {
     })
   })
 
-  it('that are silent about the author alone leave the rest', async () => {
+  it('that are silent about the author only leave the other results', async () => {
     server.setScript(({ name }) => (name.startsWith('_dmarc') ? 'silence' : undefined))
     const found = await authenticate(await signed(plain()), { timeoutMs: 500 })
     expect(found).toMatchObject({
@@ -272,14 +269,14 @@ describe('name servers', () => {
     })
   })
 
-  it('that fail a signature do not make DMARC fail for good', async () => {
+  it('that fail for a signature do not fail DMARC for good', async () => {
     const raw = await signed(plain())
     server.setScript(({ name }) => (name.includes('_domainkey') ? { rcode: 2 } : undefined))
     const found = await authenticate(raw, { remoteIp: '198.51.100.7' })
     expect(found.dmarc).toMatchObject({ result: 'temperror', policy: 'reject' })
   })
 
-  it('are asked a bounded number of questions by includes without end', async () => {
+  it('get a bounded number of questions for includes without end', async () => {
     server.setScript(({ name, type }) =>
       type === 'TXT' ? { records: [{ type: 'TXT', value: `v=spf1 include:x${name} -all` }] } : {},
     )
@@ -287,7 +284,7 @@ describe('name servers', () => {
     expect(server.questions.length).toBeLessThan(60)
   })
 
-  it('are asked nothing but for records', async () => {
+  it('get questions for needed records only', async () => {
     const raw = Buffer.concat([
       Buffer.from('BIMI-Selector: v=BIMI1; s=x\r\n'),
       await signed(plain()),
@@ -300,8 +297,8 @@ describe('name servers', () => {
 /** Of which no notice is taken. */
 const SURPLUS = `DKIM-Signature: v=1; d=x.test; h=${'a:'.repeat(10_000)}from`
 
-describe('what would take its verifier too long', () => {
-  it('has so many signatures looked at, the uppermost', async () => {
+describe('mail that would take too long to verify', () => {
+  it('has the topmost ten signatures verified', async () => {
     let raw: Buffer = plain()
     for (let i = 0; i < 15; i++) raw = await signed(raw, { domain: `d${i}.test` })
     for (let i = 0; i < 15; i++) server.set(`s1._domainkey.d${i}.test`, 'TXT', [KEY])
@@ -323,12 +320,12 @@ describe('what would take its verifier too long', () => {
     })
   })
 
-  it('is not verified: a line without end', async () => {
+  it('is not verified: a line without an end', async () => {
     const raw = await signed(plain(`${'x'.repeat(100_000)}\r\n`))
     expect((await authenticate(raw)).dkim).toMatchObject([{ result: 'permerror' }])
   })
 
-  it('has no more of them looked at where their names are folded', async () => {
+  it('has no more than ten signatures verified when their names are folded', async () => {
     let raw: Buffer = plain()
     for (let i = 0; i < 15; i++) {
       const one = (await signed(raw, { domain: `d${i}.test` })).toString()
@@ -340,18 +337,18 @@ describe('what would take its verifier too long', () => {
     expect(domains).toEqual(Array.from({ length: 10 }, (_, i) => `d${14 - i}.test`))
   })
 
-  it('has its body as it is where its last field is one signature too many', async () => {
+  it('keeps its body when its last field is one signature too many', async () => {
     const message = await signed(plain())
     const raw = Buffer.from(message.toString().replace('\r\n\r\n', `\r\n${SURPLUS}\r\n\r\n`))
     expect((await authenticate(raw)).dkim).toMatchObject([{ result: 'pass' }])
   })
 
-  it('a line without end is nobody’s business in what nobody has signed', async () => {
+  it('may have a line without an end when nobody has signed it', async () => {
     const raw = plain(`${'x'.repeat(100_000)}\r\n`)
     expect(await authenticate(raw)).toMatchObject({ dkim: [], dmarc: { result: 'pass' } })
   })
 
-  it('a signature that names fields without end is left out', async () => {
+  it('has a signature left out that names fields without end', async () => {
     const names = 'a:'.repeat(10_000)
     const raw = Buffer.concat([
       Buffer.from(

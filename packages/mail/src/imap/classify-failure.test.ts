@@ -41,7 +41,7 @@ describe('a refused login', () => {
     'NO [ALERT] Please log in via your web browser: https://support.google.com/mail/accounts/answer/78754 (Failure)',
     'NO [ALERT] Your account is not enabled for IMAP use. Please visit your Gmail settings page and enable your account for IMAP access. (Failure)',
     'NO [EXPIRED] Your password has expired',
-  ])('[contract 1] %s cannot heal by waiting', (text) => {
+  ])('[contract 1] %s cannot be fixed by waiting', (text) => {
     expect(said(text)).toMatchObject({ authRejected: true, cannotHealByWaiting: true })
   })
 
@@ -115,7 +115,7 @@ describe('another failure', () => {
     })
   })
 
-  it('is bounded and fit to be stored', () => {
+  it('is bounded, and fit to be stored', () => {
     const { providerError } = said(`NO \u0000\ud800${'x'.repeat(10_000)}`)
     expect(providerError).toHaveLength(4_096)
     expect(providerError.slice(0, 5)).toBe('NO \ufffd\ufffd')

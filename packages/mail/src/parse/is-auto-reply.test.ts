@@ -33,10 +33,10 @@ it.each<[Headers, string?]>([
   [{ Precedence: 'bulk', 'List-Id': '<l.example.com>', 'Return-Path': '<>' }, 'Auto: 1'],
   [{ 'X-Autoreply': 'no' }],
   [{ 'Return-Path': '<ann@example.com>' }],
-])('%j %s is none', (headers, subject) => {
+])('%j %s is no automatic reply', (headers, subject) => {
   expect(decide(headers, subject)).toBe(false)
 })
 
-it('a report is none', () => {
+it('a report is no automatic reply', () => {
   expect(decide({ 'Auto-Submitted': 'auto-replied', 'Return-Path': '<>' }, '', true)).toBe(false)
 })

@@ -58,8 +58,8 @@ const bombs: readonly (readonly [name: string, text: string])[] = [
   ['parameters', `Content-Type: a/b; ${repeat('n*1=x;', 100_000)} ${repeat(' ', 100_000)}=\n\n`],
 ]
 
-describe('messages are read in threads', () => {
-  it('as they are read without, attachments handed over', async () => {
+describe('parsing in threads', () => {
+  it('gives the same result as parsing in place, with the attachments', async () => {
     const raw = Buffer.concat([
       Buffer.from('Content-Type: application/pdf; name=a.pdf\r\n\r\n'),
       Buffer.alloc(MIB, 7),
@@ -68,7 +68,7 @@ describe('messages are read in threads', () => {
     expect(await parser.parse('tn_a', ordinary)).toEqual(parseMessage(ordinary))
   })
 
-  it.each(bombs)('[P1] %s end within the limits, and others are served', async (_, text) => {
+  it.each(bombs)('[P1] ends %s within the limits, and serves others meanwhile', async (_, text) => {
     const ended = parser.parse('tn_hostile', Buffer.from(text))
     const others = await Promise.all([1, 2, 3].map(() => parser.parse('tn_other', ordinary)))
     expect(others.map(({ subject }) => subject)).toEqual(['hello', 'hello', 'hello'])
@@ -80,7 +80,7 @@ describe('messages are read in threads', () => {
 const lowered = loweredFrom(getPriority())
 const countLowered = () => nicenesses().filter((niceness) => niceness === lowered).length
 
-it.skipIf(process.platform !== 'linux')('large ones leave the processor to others', async () => {
+it.skipIf(process.platform !== 'linux')('runs large messages at low priority', async () => {
   const own = createMessageParser()
   const before = countLowered()
   await own.parse('tn_a', ordinary)
@@ -112,11 +112,11 @@ function createScripted(
   })
 }
 
-describe('[P2] a message that overruns the limits', () => {
+describe('[P2] a message that exceeds the limits', () => {
   const overran = { kind: 'overran', limit: 'memory' } as const
   const raw = Buffer.concat([ordinary, Buffer.alloc(MIB)])
 
-  it('has its headers, read from its beginning', async () => {
+  it('has its headers, which are read from its beginning', async () => {
     const { parse } = createScripted(overran, ({ raw: beginning, problem = '' }) => {
       expect(beginning.length).toBeLessThan(100_000)
       return { kind: 'done', output: parseHeadersOnly(beginning, FALLBACK_LIMITS, problem) }
@@ -129,7 +129,7 @@ describe('[P2] a message that overruns the limits', () => {
     })
   })
 
-  it('has nothing but its problem when even these overrun them', async () => {
+  it('has only its problem when the headers exceed the limits as well', async () => {
     const { parse } = createScripted({ ...overran, limit: 'time' }, () => overran)
     expect(await parse('tn_a', raw)).toMatchObject({
       subject: '',
@@ -137,7 +137,7 @@ describe('[P2] a message that overruns the limits', () => {
       problem: 'The message takes too much time to read',
     })
   })
-  it('or that a defect ends has its headers', async () => {
+  it('or causes a defect has its headers', async () => {
     const { parse } = createScripted(
       new RangeError('a defect'),
       ({ raw: beginning, problem = '' }) => ({

@@ -8,7 +8,7 @@ const bytesOf = (message: ParsedMessage) =>
   message.attachments.map(({ content }) => Buffer.from(content).toString())
 
 describe('headers', () => {
-  it('[contract 5] are given in their order, unfolded, as they are written', () => {
+  it('[contract 5] are given in order, unfolded, as written', () => {
     const { headers } = parse(
       'Received: from a.example',
       '\tby b.example;  today',
@@ -29,7 +29,7 @@ describe('headers', () => {
     ])
   })
 
-  it('name addresses, with groups dissolved and names decoded', () => {
+  it('name addresses, with groups resolved and names decoded', () => {
     const message = parse(
       'From: =?iso-8859-1?q?J=FCrgen?= <j@example.com>, second@example.com',
       'To: Team: a@example.com, "B, C" <b@example.com>;, d@example.com (D)',
@@ -50,18 +50,21 @@ describe('headers', () => {
     expect(message.replyTo).toEqual([{ email: '', name: 'Only A Name' }])
   })
 
-  it.each(['boundary="b"', 'Boundary=b'])('have a boundary that is not indented: %s', (line) => {
-    const body = ['', '--b', '', 'text', '--b--']
-    const { text, headers } = parse('Content-Type: multipart/mixed;', line, 'X-A: 1', ...body)
-    expect(text).toBe('text')
-    expect(headers.map(({ name }) => name)).toEqual(['Content-Type', 'X-A'])
-    // Where nothing is open it is no field, as ever.
-    const other = parse('Subject: Hello', line, 'X-A: 1', '', '')
-    expect(other.headers).toEqual([
-      { name: 'Subject', value: 'Hello' },
-      { name: 'X-A', value: '1' },
-    ])
-  })
+  it.each(['boundary="b"', 'Boundary=b'])(
+    'may have a boundary that is not indented: %s',
+    (line) => {
+      const body = ['', '--b', '', 'text', '--b--']
+      const { text, headers } = parse('Content-Type: multipart/mixed;', line, 'X-A: 1', ...body)
+      expect(text).toBe('text')
+      expect(headers.map(({ name }) => name)).toEqual(['Content-Type', 'X-A'])
+      // Where nothing is open it is no field, as ever.
+      const other = parse('Subject: Hello', line, 'X-A: 1', '', '')
+      expect(other.headers).toEqual([
+        { name: 'Subject', value: 'Hello' },
+        { name: 'X-A', value: '1' },
+      ])
+    },
+  )
 
   it('that are missing are empty', () => {
     expect(parse('X-A: 1', '', 'b')).toEqual({
@@ -82,7 +85,7 @@ describe('headers', () => {
     })
   })
 
-  it('that come twice count once, the first', () => {
+  it('that are repeated count once, the first', () => {
     const message = parse(
       'Subject: one',
       'Subject: two',
@@ -97,7 +100,7 @@ describe('headers', () => {
     expect(message.headers).toHaveLength(6)
   })
 
-  it('name messages, whatever stands between', () => {
+  it('name messages, with any text between', () => {
     const message = parse(
       'In-Reply-To: Your message of today <2@example.com>',
       'References: <1@example.com><2@example.com>',
@@ -142,11 +145,11 @@ describe('charsets', () => {
     ['""', 'c3a9', 'é'],
     ['utf-8', 'c3', '\ufffd'],
     ['utf-8', '61 00 62', 'a\ufffdb'],
-  ])('%s', (charset, hex, text) => {
+  ])('are decoded: %s', (charset, hex, text) => {
     expect(body(charset, hex)).toBe(text)
   })
 
-  it('HTML may name its own', () => {
+  it('of HTML may be named in it', () => {
     const html = '<meta charset="koi8-r">'
     const raw = Buffer.concat([
       Buffer.from(`Content-Type: text/html\r\n\r\n${html}`),
@@ -155,7 +158,7 @@ describe('charsets', () => {
     expect(parseMessage(raw).html).toBe(`${html}мир`)
   })
 
-  it('headers may be raw UTF-8, or anything else', () => {
+  it('of headers may be raw UTF-8, or anything else', () => {
     const subject = (raw: Buffer) =>
       parseMessage(Buffer.concat([Buffer.from('Subject: '), raw, Buffer.from('\r\n\r\n')])).subject
     expect(subject(Buffer.from('мир'))).toBe('мир')
@@ -223,7 +226,7 @@ describe('parts', () => {
     expect(bytesOf(message)).toEqual(['Hello', 'Subject: inner\r\n\r\ninner body', 'notes'])
   })
 
-  it.each(['\n', '\r', '\r\r\n'])('whatever ends the lines: %j', (lineEnd) => {
+  it.each(['\n', '\r', '\r\r\n'])('are found with any line ends: %j', (lineEnd) => {
     const message = parseMessage(Buffer.from(multipart.slice(0, 10).join(lineEnd)))
     expect(message.text.trim()).toBe('plain')
   })
@@ -233,7 +236,7 @@ describe('parts', () => {
     expect({ text, html }).toEqual({ text: 'plain', html: '<b>café</b> ' })
   })
 
-  it('are found where the delimiter of the outer ends the inner', () => {
+  it('are found where the outer delimiter ends the inner part', () => {
     const cut = [...multipart.slice(0, 9), ...multipart.slice(16)]
     expect(parse(...cut).attachments).toHaveLength(3)
   })
@@ -252,7 +255,7 @@ describe('parts', () => {
     expect(message).toMatchObject({ text: 'two', html: '' })
   })
 
-  it('names in pieces are joined, and what is in quotes is kept', () => {
+  it('have names joined from pieces, with quoted text kept', () => {
     const names = (...parameters: string[]) =>
       parse(`Content-Type: a/b; ${parameters.join('; ')}`, '', '').attachments[0]?.filename
     expect(names('name*1*=%AC!', "name*0*=utf-8''%E2%82", 'name*2=" x"')).toBe('€! x')
@@ -261,7 +264,7 @@ describe('parts', () => {
     expect(names('name="unclosed')).toBe('unclosed')
   })
 
-  it('calendars, TNEF and unknown types are attachments', () => {
+  it('are attachments when they are calendars, TNEF or of unknown types', () => {
     const message = parse(
       'Content-Type: multipart/mixed; boundary=b',
       '',
@@ -282,7 +285,7 @@ describe('parts', () => {
     expect(message.text).toBe('')
   })
 
-  it('base64 is read past what is none of it', () => {
+  it('in base64 are decoded past invalid characters', () => {
     const decode = (text: string) =>
       bytesOf(parse('Content-Type: a/b', 'Content-Transfer-Encoding: base64', '', text))
     expect(decode('SGVs!bG8=')).toEqual(['Hello'])
@@ -291,7 +294,7 @@ describe('parts', () => {
     expect(decode('S')).toEqual([''])
   })
 
-  it('quoted-printable is read past what is none of it', () => {
+  it('in quoted-printable are decoded past invalid sequences', () => {
     const decode = (text: string) =>
       parse('Content-Transfer-Encoding: quoted-printable', '', text).text
     expect(decode('a=\r\nb=  \r\nc=\nd=')).toBe('abcd')
@@ -312,7 +315,7 @@ describe('broken messages', () => {
     expect(parse('\ufeffSubject: a')).toMatchObject({ subject: 'a' })
   })
 
-  it('without the parts that they promise are text', () => {
+  it('without the announced parts are text', () => {
     const [b, none] = ['Content-Type: multipart/mixed; boundary=b', 'Content-Type: multipart/mixed']
     expect(parse(b, '', 'here', '--c', 'x').text).toBe('here\n--c\nx')
     expect(parse(none, '', 'here').attachments).toMatchObject([
@@ -320,7 +323,7 @@ describe('broken messages', () => {
     ])
   })
 
-  it('tell what is missing of them', () => {
+  it('name what is missing of them', () => {
     const { depthMax, partsMax, headerBytesMax } = PARSE_LIMITS
     const nested = Array.from({ length: depthMax + 2 }, (_, i) => [
       `Content-Type: multipart/mixed; boundary=b${i}`,
@@ -372,8 +375,8 @@ const messages = fc.oneof(
     .map((parts) => Buffer.from(parts.join(''))),
 )
 
-describe('any bytes', () => {
-  it('are read, and what is read can be stored', () => {
+describe('any bytes as a message', () => {
+  it('are parsed into a result that can be stored', () => {
     fc.assert(
       fc.property(messages, (raw) => {
         const message = parseMessage(raw)

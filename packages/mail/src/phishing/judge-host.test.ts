@@ -10,14 +10,14 @@ it.each([
   'amazon-watchblog.de', 'xn--mller-schuhe-dlb.de', 'xn--e1afmkfd.xn--p1ai', 'xn--wgv71a119e.jp',
   'xn--caf-dma.fr', 'facebook.acme.com', 'shop.apple-garden.de', 'clear.com', 'modern.de',
   'learn.com', 'barclay-square.co.uk', 'city-bank-cafe.com', 'a.b', 'localhost', '10.0.0.1', '',
-])('%s is nobody else', (host) => {
+])('accepts the ordinary host %s', (host) => {
   expect(kindsOf(host)).toEqual([])
 }) // biome-ignore format: a table
 
 it.each([
   'www.paypal.com', 'paypal.me', 'login.microsoftonline.com', 'contoso.sharepoint.com', 'google.de',
   'www.amazon.co.uk', 'amazon.com.br', 'signin.ebay.fr', 'id.apple.com', 'dhl.pl', 'docs.google.com',
-])('%s is its own', (host) => {
+])('accepts the host %s of its own brand', (host) => {
   expect(brandOf(readHostName(host))).toBeDefined()
   expect(kindsOf(host)).toEqual([])
 }) // biome-ignore format: a table
@@ -43,11 +43,11 @@ it.each([
   ['paypay.ne.jp', 'near_brand_host'],
   ['www.paypal.com.example.net', 'embedded_brand_host'],
   ['www.xn--pypal-4ve.com', 'homograph_host'],
-])('%s: %s', (host, kind) => {
+])('finds in %s the sign %s', (host, kind) => {
   expect(kindsOf(host)).toContain(kind)
 })
 
-it('two changes are not one', () => {
+it('ignores names with two changes', () => {
   for (const host of ['dropbyx-z.com', 'netfiick.com', 'coinbook.com', 'roblix-x.com'])
     expect(kindsOf(host)).toEqual([])
 })
@@ -60,13 +60,13 @@ it.each([
   ['Apple Support', 'Apple'],
   ['Bank of America Alerts', 'Bank of America'],
   ['Crédit Agricole', 'Credit Agricole'],
-])('a sender called %s claims to be %s', (name, brand) => {
+])('reads in the sender name %s the brand %s', (name, brand) => {
   expect(brandOfName(name)?.name).toBe(brand)
 })
 
 it.each([
   'Apple Green', 'Chase Miller', 'Amazon Rainforest Trust', 'Steam Trains Ltd', 'DHL-Fanclub',
   'My PayPal shop', '', 'Ledger Accountants', 'constructor', '__proto__', 'Ups and downs',
-])('a sender called %s claims to be nobody', (name) => {
+])('reads no brand in the sender name %s', (name) => {
   expect(brandOfName(name)).toBeUndefined()
 }) // biome-ignore format: a table

@@ -126,8 +126,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   },
 }
 
-describe('phishing is found', () => {
-  it.each(Object.entries(SAMPLES))('%s', (_, { html, text, from = FROM, because }) => {
+describe('known phishing', () => {
+  it.each(Object.entries(SAMPLES))('is flagged: %s', (_, { html, text, from = FROM, because }) => {
     const content = { from, subject: 'Notice', html: html === undefined ? [] : [html] }
     const result = scanContent(
       createKnownHosts(),

@@ -13,7 +13,7 @@ it.each([
   ['https://b%C3%BCcher.example/', 'xn--bcher-kva.example'],
   ['https://e%78ample.com/', 'example.com'],
   ['ftp://example.com/', 'example.com'],
-])('%j leads to %s', (text, host) => {
+])('reads %j as a link to %s', (text, host) => {
   expect(readAddress(text)).toMatchObject({ kind: 'web', host, isNumeric: false, user: '' })
 })
 
@@ -25,7 +25,7 @@ it.each([
   ['http://0313.0.0161.07/', '203.0.113.7', true],
   ['http://203.28935/', '203.0.113.7', true],
   ['http://２０３.0.113.7/', '203.0.113.7', true],
-])('%s is the address %s (disguised: %s)', (text, host, isDisguised) => {
+])('reads %s as the address %s (disguised: %s)', (text, host, isDisguised) => {
   expect(readAddress(text)).toMatchObject({ kind: 'web', host, isNumeric: true, isDisguised })
 })
 
@@ -50,11 +50,11 @@ it.each([
   ['data:image/png;base64,AA==', 'none'],
   [`https://example.com/${'a'.repeat(20_000)}`, 'overlong'],
   [`data:image/png;base64,${'A'.repeat(20_000)}`, 'none'],
-])('%j: %s', (text, kind) => {
+])('reads %j as %s', (text, kind) => {
   expect(readAddress(text).kind).toBe(kind)
 })
 
-it('what is relative leads where the document says', () => {
+it('resolves a relative address against the document', () => {
   expect(readAddress('/a', 'https://base.example/x')).toMatchObject({ host: 'base.example' })
   expect(readAddress('/a', 'no base').kind).toBe('none')
 })
@@ -66,11 +66,11 @@ it.each([
   ['https://a.example/#https://b.example', ['https://b.example']],
   ['https://a.example/?u=%E0%A4%A&v=https%3A%2F%2Fb.example', ['https://b.example']],
   ['https://a.example/path?q=1', []],
-])('%s holds %j', (text, inner) => {
+])('finds in %s the inner address %j', (text, inner) => {
   expect(readAddress(text)).toMatchObject({ inner })
 })
 
-it('an address before an at sign is what it looks like', () => {
+it('decodes the text before an at sign', () => {
   expect(readAddress('https://a.example%2Fx:p@b.example/')).toMatchObject({
     host: 'b.example',
     user: 'a.example/x:p',

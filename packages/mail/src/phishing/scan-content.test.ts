@@ -15,7 +15,7 @@ function scan(html: string, o: Partial<ScannedContent> = {}) {
 const kindsOf = (html: string, o?: Partial<ScannedContent>) =>
   scan(html, o).signs.map(({ kind }) => kind)
 
-describe('whatever is given', () => {
+describe('any content', () => {
   const pieces = fc.constantFrom(
     '<a href="', '">', '</a>', '<', '>', '"', '&#x', '&amp;', 'http://', 'https://', '@', '.', '/',
     'paypal.com', 'xn--', 'а', '%', '%00', '\u0000', '\ud800', '<!--[if x]>', '<![endif]-->', '-->',
@@ -29,7 +29,7 @@ describe('whatever is given', () => {
       .map((all) => all.join('')),
   )
 
-  it('is scanned, and nothing is thrown; reasons are one line of ASCII', () => {
+  it('is scanned without an exception, with reasons of one line in ASCII', () => {
     fc.assert(
       fc.property(hostile, hostile, hostile, hostile, (html, text, name, address) => {
         const content = { from: { address, name }, subject: text, text, html: [html, text] }
@@ -41,7 +41,7 @@ describe('whatever is given', () => {
     )
   })
 
-  it('the same content has the same result, whatever was scanned before', () => {
+  it('has the same result each time', () => {
     const known = createKnownHosts()
     fc.assert(
       fc.property(hostile, (html) => {
@@ -52,7 +52,7 @@ describe('whatever is given', () => {
   })
 })
 
-describe('what is not a sign', () => {
+describe('content without a sign', () => {
   it.each([
     [
       'its own address over a tracked link',
@@ -75,11 +75,11 @@ describe('what is not a sign', () => {
       '<style>a{background:url(http://0x7f.1/)}</style><!-- http://0x7f.1/ -->',
     ],
     ['an address of a mailbox', '<a href="mailto:help@paypal.com">help@paypal.com</a>'],
-  ])('%s', (_, html) => {
+  ])('includes %s', (_, html) => {
     expect(kindsOf(html)).toEqual([])
   })
 
-  it('any site over the tracker of the whole mail', () => {
+  it('includes any text of a link over the tracker of the whole mail', () => {
     const link = (text: string) => `<a href="https://t.tracker.test/${text.length}">${text}</a>`
     const other = link('https://www.other.test/')
     expect(kindsOf(other)).toEqual(['link_elsewhere'])
@@ -88,7 +88,7 @@ describe('what is not a sign', () => {
   })
 })
 
-it('a sign counts once, at its heaviest, and the heaviest comes first', () => {
+it('counts a sign once with its highest weight, the heaviest first', () => {
   const html =
     '<a href="https://paypal-shop.test">x</a><a href="http://0x7f.1">x</a><a href="http://0x7f.2">x</a>'
   expect(scan(html).signs.map(({ kind, weight }) => [kind, weight])).toEqual([
@@ -97,7 +97,7 @@ it('a sign counts once, at its heaviest, and the heaviest comes first', () => {
   ])
 })
 
-it('every host that is named is known, once and in A-labels', () => {
+it('names every host once, in A-labels', () => {
   const html = `<a href="https://a.test/?u=https://b.test">c.com</a><img src="//D.test/x"><form action="https://e.test">
     <a href="https://bücher.test">x</a> see f.com/x and https://a.test`
   const { hosts } = scan(html, { text: 'g.org', subject: 'h.net' })
@@ -110,7 +110,7 @@ it.each([
   ['links', '<a href="/x">', LINKS_MAX + 1],
   ['hosts', (i: number) => `<a href="//h${i}.test">`, 2_001],
   ['hosts in text', (i: number) => `h${i}.com `, 2_001],
-])('more %s than are looked at: it is not passed', (_, piece, count) => {
+])('flags content with more %s than are looked at', (_, piece, count) => {
   const make = typeof piece === 'string' ? () => piece : piece
   const html = Array.from({ length: count }, (__, i) => make(i)).join('')
   const content = { from: FROM, subject: '', html: [html] }

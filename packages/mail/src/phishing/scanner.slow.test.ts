@@ -26,7 +26,7 @@ const FOUND = {
 }
 const LARGE = ' '.repeat(100_000)
 
-it('content is scanned alike, small or large', async () => {
+it('gives the same result for small and large content', async () => {
   const scanner = scannerOf()
   const contents = [PHISH, PHISH + LARGE, LARGE + PHISH].map(contentOf)
   // More at once than there are threads.
@@ -35,7 +35,7 @@ it('content is scanned alike, small or large', async () => {
   for (const result of results) expect(result).toMatchObject(FOUND)
 })
 
-describe('hostile HTML is scanned within the limits, whatever it is made of', () => {
+describe('scanning of hostile HTML', () => {
   const MB = 2 ** 20
   it.each([
     ['nesting', '<div>'],
@@ -50,13 +50,13 @@ describe('hostile HTML is scanned within the limits, whatever it is made of', ()
     ['dots', 'a.'],
     ['schemes', 'http:'],
     ['at signs', 'http://a@'],
-  ])('2 MB of %s', async (_, piece) => {
+  ])('ends within the limits: 2 MB of %s', async (_, piece) => {
     const html = PHISH + piece.repeat((2 * MB) / piece.length)
     expect(await scannerOf().scan('tn_a', contentOf(html))).toMatchObject(FOUND)
   })
 })
 
-describe('content that a thread does not manage', () => {
+describe('content that exceeds the limits of a thread', () => {
   type Outcome = ThreadOutcome<ScanResult>
   /** A scanner whose threads answer in this order. */
   function scriptedOf(...outcomes: Outcome[]): PhishingScanner {
@@ -70,12 +70,12 @@ describe('content that a thread does not manage', () => {
   }
   const tooMuch = { kind: 'too-much' }
 
-  it.each(['cpu', 'memory'] as const)('within its limit of %s is not passed', async (limit) => {
+  it.each(['cpu', 'memory'] as const)('is flagged at the limit of %s', async (limit) => {
     const scanner = scriptedOf({ kind: 'overran', limit })
     expect(await scanner.scan('tn_a', contentOf(LARGE))).toEqual(tooMuch)
   })
 
-  it('in time is tried once more, for a machine may have stood still', async () => {
+  it('is scanned once more at the time limit, as the machine may have been suspended', async () => {
     const late: Outcome = { kind: 'overran', limit: 'time' }
     const done: Outcome = {
       kind: 'done',
@@ -90,7 +90,7 @@ describe('content that a thread does not manage', () => {
 describe('[P4] one tenant with 24 large contents', () => {
   const huge = contentOf(`${PHISH}${'<b>&lt;</b>'.repeat(50_000)}`)
 
-  it('keeps no content of ordinary length of another tenant waiting', async () => {
+  it('delays no ordinary content of another tenant', async () => {
     const scanner = scannerOf()
     const order: string[] = []
     const large = Array.from({ length: 24 }, () =>
@@ -102,7 +102,7 @@ describe('[P4] one tenant with 24 large contents', () => {
     await Promise.all(large)
   })
 
-  it('has its turns after large content of another tenant, but for the one that runs', async () => {
+  it('takes turns with large content of another tenant', async () => {
     const scanner = scannerOf()
     const order: string[] = []
     const first = Array.from({ length: 6 }, (_, i) =>
@@ -116,12 +116,12 @@ describe('[P4] one tenant with 24 large contents', () => {
   })
 })
 
-it('the largest content that a request can bring fits into a thread', async () => {
+it('scans the largest content that a request may have in a thread', async () => {
   const html = `ж${'a&lt;'.repeat((30 * 2 ** 20) / 5)}${PHISH}`
   expect(await scannerOf().scan('tn_a', contentOf(html))).toMatchObject(FOUND)
 })
 
-it('once stopped, nothing is known of what was still to be scanned', async () => {
+it('rejects waiting scans when it is stopped', async () => {
   const scanner = scannerOf()
   const all = Array.from({ length: 8 }, () => scanner.scan('tn_a', contentOf(PHISH + LARGE)))
   const settled = Promise.allSettled(all)

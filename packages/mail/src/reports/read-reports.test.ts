@@ -61,7 +61,7 @@ const refused = [
 ]
 
 describe('[contract 3.5] a delivery report (RFC 3464)', () => {
-  it('tells of each recipient who got nothing', () => {
+  it('names each recipient who got nothing', () => {
     const message = parse(deliveryReport({ fields: [...ofMessage, ...refused] }))
     expect(message.isAutoReply).toBe(false)
     expect(message.reports).toEqual([
@@ -81,7 +81,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ])
   })
 
-  it('tells of several, each with its own', () => {
+  it('names several recipients, each with its own result', () => {
     const fields = [
       ...ofMessage,
       ...refused,
@@ -136,7 +136,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ['5.4.7', 'smtp; 451 4.3.0 Temporary lookup failure', false],
     ['5.0.0', 'x-unix; something else went wrong', false],
     ['5.7.26', 'smtp; 550-5.7.26 This mail is unauthenticated', false],
-  ])('%s %s is for good: %s', (status, diagnostic, isHard) => {
+  ])('is permanent with %s %s: %s', (status, diagnostic, isHard) => {
     const fields = [
       ...ofMessage,
       'Final-Recipient: rfc822; cy@example.net',
@@ -173,7 +173,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     expect(reports).toMatchObject([{ originalMessageId: ID }])
   })
 
-  it('names the message by what it answers, where it returns nothing', () => {
+  it('names the message by In-Reply-To when it returns nothing', () => {
     const report = deliveryReport({
       fields: [...ofMessage, ...refused],
       returned: ['Content-Type: text/plain; name=a', '', 'none'],
@@ -185,7 +185,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     expect(read(...report)[0]).not.toHaveProperty('originalMessageId')
   })
 
-  it('has addresses beyond ASCII (RFC 6533)', () => {
+  it('may have addresses beyond ASCII (RFC 6533)', () => {
     const fields = [
       'Reporting-MTA: dns; mx.example.net',
       '',
@@ -204,7 +204,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ])
   })
 
-  it('is read where it is written loosely', () => {
+  it('is read when it is written loosely', () => {
     const fields = [
       'Reporting-MTA: dns;mx.example.net',
       'Final-Recipient: <cy@example.net>',
@@ -228,13 +228,13 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ])
   })
 
-  it('takes no recipient from the message that it returns', () => {
+  it('takes no recipient from the returned message', () => {
     const [report] = read(...deliveryReport({ fields: [...ofMessage, 'Action: failed'] }))
     expect(report).toMatchObject({ kind: 'bounce', originalMessageId: ID })
     expect(report).not.toHaveProperty('recipient')
   })
 
-  it('without fields of a recipient is read by its text', () => {
+  it('without recipient fields is read by its text', () => {
     const text = [
       'Your message could not be delivered to one or more recipients:',
       '',
@@ -257,7 +257,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ['another action', ['Action: expired', 'Status: 4.4.7'], '4.4.7'],
     ['another action and an empty status', ['Action: expired', 'Status: '], undefined],
     ['neither action nor status', ['Status:'], undefined],
-  ])('with %s happened as its text says', (_, fields, status) => {
+  ])('with %s is read by its text', (_, fields, status) => {
     const of = (text: string) =>
       read(
         ...deliveryReport({
@@ -273,7 +273,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ])
   })
 
-  it('whose fields and text say nothing happened as its subject says', () => {
+  it('without a result in fields and text is read by its subject', () => {
     const report = deliveryReport({
       fields: [...ofMessage, 'Final-Recipient: rfc822; cy@example.net', 'Action: expired'],
       text: ['Good day.'],
@@ -312,7 +312,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
       ['The user(s) account is disabled.', '', '<cy@example.net>: 550 user unknown'],
     ],
   ])(
-    'without a reply is for good where its text says so of the recipient: %s',
+    'without a reply is permanent where its text says so of the recipient: %s',
     (_, status, text) => {
       const fields = [
         ...ofMessage,
@@ -340,7 +340,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ])
   })
 
-  it('of anything but failure and delay is none, nor is a receipt of reading', () => {
+  it('is only of failure and delay, and is no read receipt', () => {
     const fields = [...ofMessage, 'Final-Recipient: rfc822; cy@example.net', 'Action: expanded']
     expect(read(...deliveryReport({ fields }))).toEqual([])
     expect(
@@ -386,7 +386,7 @@ describe('[contract 3.5] a complaint (RFC 5965)', () => {
       '--f--',
     )
 
-  it('tells who complains of what', () => {
+  it('names the complainant and the message', () => {
     expect(
       complaint([
         'Feedback-Type: abuse',
@@ -424,7 +424,7 @@ describe('[contract 3.5] a complaint (RFC 5965)', () => {
   })
 
   it.each(['X-Nothing: 1', 'Original-Rcpt-To: [REDACTED]'])(
-    'takes no recipient from the message that it returns: %s',
+    'takes no recipient from the returned message: %s',
     (field) => {
       const [report] = complaint(['Feedback-Type: fraud', field])
       expect(report).toMatchObject({ feedbackType: 'fraud', originalMessageId: ID })
@@ -442,7 +442,7 @@ describe('[contract 3.5] a complaint (RFC 5965)', () => {
     ])
   })
 
-  it("of Hotmail is known by the field that it puts before the message's own", () => {
+  it('of Hotmail is recognised by the field before the headers of the message', () => {
     expect(
       read(
         'From: staff@hotmail.example',
@@ -475,7 +475,7 @@ describe('[contract 3.5] a complaint (RFC 5965)', () => {
     ])
   })
 
-  it('is no message that somebody forwards', () => {
+  it('is not a message that somebody forwards', () => {
     expect(
       read(
         'From: ann@example.com',
@@ -492,7 +492,7 @@ describe('[contract 3.5] a complaint (RFC 5965)', () => {
   })
 })
 
-describe('a bounce of a server that knows no RFC 3464', () => {
+describe('a bounce of a server without RFC 3464', () => {
   const copy = ['', ...returned, '', 'body']
   const bounces: readonly (readonly [name: string, lines: readonly string[], found: object])[] = [
     [
@@ -916,7 +916,7 @@ describe('a bounce of a server that knows no RFC 3464', () => {
   ]
 
   it.each(bounces)(
-    '[contract 3.5] %s',
+    '[contract 3.5] is recognised: %s',
     (_, lines, { diagnostic, ...found }: { diagnostic?: RegExp }) => {
       const reports = read(...lines)
       expect(reports).toMatchObject([
@@ -926,7 +926,7 @@ describe('a bounce of a server that knows no RFC 3464', () => {
     },
   )
 
-  it('takes no recipient from the message that it returns', () => {
+  it('takes no recipient from the returned message', () => {
     const inText = read(
       'Return-Path: <>',
       'From: MMSC NDR Administrator <sysadmin@example.net>',
@@ -982,7 +982,7 @@ describe('a bounce of a server that knows no RFC 3464', () => {
     expect(report?.originalMessageId).toBe(found)
   })
 
-  it('tells of several recipients, each with its own', () => {
+  it('names several recipients, each with its own result', () => {
     const reports = read(
       'From: MAILER-DAEMON@relay.example.org',
       'Subject: failure notice',
@@ -1005,7 +1005,7 @@ describe('a bounce of a server that knows no RFC 3464', () => {
     ])
   })
 
-  it('that goes on trying is a deferral', () => {
+  it('of a delay is a deferral', () => {
     expect(
       read(
         'From: Mail Delivery System <Mailer-Daemon@relay.example.org>',
@@ -1020,7 +1020,7 @@ describe('a bounce of a server that knows no RFC 3464', () => {
   })
 })
 
-describe('what is no report', () => {
+describe('a message that is no report', () => {
   const ordinary: readonly (readonly [name: string, lines: readonly string[]])[] = [
     ['an ordinary mail', ['From: ann@example.com', 'Subject: Hello', '', 'cy@example.net']],
     [
@@ -1052,12 +1052,12 @@ describe('what is no report', () => {
       ['From: postmaster@example.net', 'Subject: Maintenance', '', 'cy@example.net'],
     ],
   ]
-  it.each(ordinary)('%s', (_, lines) => {
+  it.each(ordinary)('includes %s', (_, lines) => {
     expect(read(...lines)).toEqual([])
   })
 })
 
-describe('[P3] a hostile report is bounded', () => {
+describe('[P3] a hostile report', () => {
   const many = Array.from({ length: 5_000 }, (_, i) => i)
 
   it.each<[string, readonly string[]]>([
@@ -1121,7 +1121,7 @@ describe('[P3] a hostile report is bounded', () => {
         '<'.repeat(1_000_000),
       ],
     ],
-  ])('%s', (_, lines) => {
+  ])('is bounded: %s', (_, lines) => {
     const { reports } = parse(lines)
     expect(reports.length).toBeLessThanOrEqual(100)
     for (const { diagnostic, recipient = '', reportingHost = '' } of reports) {
@@ -1157,7 +1157,7 @@ describe('[P3] a hostile report is bounded', () => {
     ],
   )
 
-  it('whatever it is made of, and can be stored', () => {
+  it('is bounded for any content, and can be stored', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(lines, fc.string({ unit: 'binary' })), { maxLength: 40 }),
@@ -1173,7 +1173,7 @@ describe('[P3] a hostile report is bounded', () => {
   })
 })
 
-describe('a report on somebody else, or on nothing yet', () => {
+describe('a report on another address or without a result', () => {
   const fields = (...of: string[]) => read(...deliveryReport({ fields: [...ofMessage, ...of] }))
   const failed = ['Action: failed', 'Status: 5.1.1']
   const inWords = (...text: string[]) =>
@@ -1185,7 +1185,7 @@ describe('a report on somebody else, or on nothing yet', () => {
       ...text,
     )
 
-  it('a dead target of a forward says nothing of the recipient', () => {
+  it('says nothing about the recipient when the target of a forward is dead', () => {
     const original = 'Original-Recipient: rfc822;cy@example.net'
     expect(
       fields(original, 'Final-Recipient: rfc822; gone@else.example.com', ...failed),
@@ -1205,7 +1205,7 @@ describe('a report on somebody else, or on nothing yet', () => {
     ).toMatchObject([{ recipient: 'cy@example.net', isHard: false }])
   })
 
-  it('an action that nobody knows is no failure for good', () => {
+  it('is not permanent with an unknown action', () => {
     const [report] = fields(
       'Final-Recipient: rfc822; cy@example.net',
       'Action: parked',
@@ -1220,7 +1220,7 @@ describe('a report on somebody else, or on nothing yet', () => {
     ['as it is', ''],
     ['quoted', '> '],
     ['indented', '    '],
-  ])('the fields of the message, %s, name no recipient', (_, quote) => {
+  ])('names no recipient by the fields of the message %s', (_, quote) => {
     for (const named of [
       ['From: Shop <shop@shop.example.com>', 'To: cy@example.net', 'Subject: Your order'],
       ['To: cy@example.net', 'Subject: Your order', 'Date: Sun, 22 Nov 2026 09:00:00 +0000'],
@@ -1236,7 +1236,7 @@ describe('a report on somebody else, or on nothing yet', () => {
     }
   })
 
-  it('but a report may announce its recipient so', () => {
+  it('may announce its recipient before', () => {
     expect(
       inWords('Delivery failed.', '', 'To: cy@example.net', '550 5.1.1 user unknown'),
     ).toMatchObject([{ recipient: 'cy@example.net', isHard: true }])
@@ -1249,7 +1249,7 @@ describe('a report on somebody else, or on nothing yet', () => {
     ['Unzustellbar', 'Die Zustellung verzögert sich.'],
     ['Undelivered', 'Votre message est retardé.'],
     ['Delivery Status Notification (Delay)', 'Your message could not be delivered yet.'],
-  ])('a delay is no bounce: %s: %s', (subject, text) => {
+  ])('of a delay is no bounce: %s: %s', (subject, text) => {
     const reports = read(
       'From: Mail Delivery System <MAILER-DAEMON@mx.example.net>',
       `Subject: ${subject}`,

@@ -53,8 +53,8 @@ const html = fc
   )
   .map((pieces) => pieces.join(''))
 
-describe('places in nasty HTML', () => {
-  it.each(Object.entries(nastyHtml))('%s', (_, [marked, urls = []]) => {
+describe('link offsets in difficult HTML', () => {
+  it.each(Object.entries(nastyHtml))('are correct: %s', (_, [marked, urls = []]) => {
     const source = marked.replace('|', '')
     const places = findLinkOffsets(source)
     expect(places.urls).toEqual(urls)
@@ -63,7 +63,7 @@ describe('places in nasty HTML', () => {
   })
 })
 
-it('nothing changes but the values of links, and the pixel that comes in', () => {
+it('change only the values of links, and add the pixel', () => {
   fc.assert(
     fc.property(html, (source) => {
       const { links, pixelAt } = findLinkOffsets(source)
@@ -86,7 +86,7 @@ it('nothing changes but the values of links, and the pixel that comes in', () =>
   )
 })
 
-it('a reader sees the same document, but for where links lead and for the pixel', () => {
+it('keep the document, except for the targets of links and the pixel', () => {
   fc.assert(
     fc.property(html, (source) => {
       const { urls } = findLinkOffsets(source)
@@ -120,7 +120,7 @@ it('a reader sees the same document, but for where links lead and for the pixel'
 
 const trimmed = (url: string) => url.replace(/[\t\n\r]/g, '').trim()
 
-it('the pixel is always seen, and seen once', () => {
+it('add a pixel that is shown once', () => {
   fc.assert(
     fc.property(html, (source) => {
       let pixels = 0
@@ -137,7 +137,7 @@ it('the pixel is always seen, and seen once', () => {
   )
 })
 
-it('what was rewritten is read as the same links at the same places', () => {
+it('are the same links again after the rewriting', () => {
   fc.assert(
     fc.property(html, (source) => {
       const first = findLinkOffsets(source)
@@ -149,8 +149,8 @@ it('what was rewritten is read as the same links at the same places', () => {
   )
 })
 
-describe('limits', () => {
-  it(`${LINKS_MAX} links are tracked, and none of one more; the pixel is there`, () => {
+describe('limits of tracked links', () => {
+  it(`track ${LINKS_MAX} links, and none of one more, with the pixel in both cases`, () => {
     const most = '<a href="https://a.example/">x</a>'.repeat(LINKS_MAX)
     expect(findLinkOffsets(most)).toMatchObject({
       hasTooManyLinks: false,
@@ -166,7 +166,7 @@ describe('limits', () => {
     })
   })
 
-  it('a URL counts as it goes into a redirect', () => {
+  it('count a URL as it stands in a redirect', () => {
     const plain = `https://a.example/${'a'.repeat(URL_CHARS_MAX - 18)}`
     expect(findLinkOffsets(`<a href="${plain}">`).urls).toEqual([plain])
     expect(findLinkOffsets(`<a href="${plain}a">`).urls).toEqual([])

@@ -28,17 +28,17 @@ it.each([
   ['short', link],
   ['long', long],
   ['very long', `${'<td>'.repeat(1_000_000)}${link}`],
-])('finds the same in %s HTML, wherever it is looked for', async (_, html) => {
+])('finds the same in %s HTML in place and in a thread', async (_, html) => {
   expect(await finder.find('tn_a', html)).toEqual(findLinkOffsets(html))
 })
 
-it('short HTML takes no thread', async () => {
+it('reads short HTML without a thread', async () => {
   const { asked, find } = createScriptedFinder([])
   expect(await find('tn_a', link)).toEqual(findLinkOffsets(link))
   expect(asked).toEqual([])
 })
 
-it('HTML that ran out of time is tried once more, for a machine may have stood still', async () => {
+it('tries HTML once more after the time limit, as the machine may have been suspended', async () => {
   const found = findLinkOffsets(long)
   const slow = createScriptedFinder([
     { kind: 'overran', limit: 'time' },

@@ -63,7 +63,7 @@ describe('an accepted message', () => {
     expect(arrived).toBe(body.endsWith('\r\n') ? message.toString() : `${message}\r\n`)
   })
 
-  it('arrives unchanged when it is larger than any buffer on the way', async () => {
+  it('arrives unchanged when it is larger than any buffer', async () => {
     const { server, session } = await start()
     const line = `${'.0123456789'.repeat(7)}\r\n`
     const message = Buffer.from(`Subject: x\r\n\r\n${line.repeat(40_000)}`)
@@ -71,7 +71,7 @@ describe('an accepted message', () => {
     expect(server.messages[0]?.raw.equals(message)).toBe(true)
   })
 
-  it('goes over TLS as well, many on one connection', async () => {
+  it('can go over TLS, many on one connection', async () => {
     server = await createSmtpServer({ tls: { mode: 'starttls', key: TEST_KEY, cert: TEST_CERT } })
     session = await openTo(server.port, { secure: 'Tls', tlsVerify: false })
     for (let i = 0; i < 20; i++) expect((await session.send(mail())).kind).toBe('accepted')
@@ -86,7 +86,7 @@ describe('an accepted message', () => {
   })
 })
 
-describe('the final dot', () => {
+describe('the end of the message', () => {
   /** Accepts everything and keeps every byte; tells when so many have come. */
   async function startRecorder(replyToDot: boolean) {
     let received = ''
@@ -144,7 +144,7 @@ describe('the final dot', () => {
     await recorder.close()
   })
 
-  it('is never written when the caller does not agree, and the connection is gone', async () => {
+  it('is never written when the caller does not agree, and the connection is closed', async () => {
     const recorder = await startRecorder(true)
     session = await openTo(recorder.port)
     const result = await session.send(
@@ -163,7 +163,7 @@ describe('the final dot', () => {
     await recorder.close()
   })
 
-  it('is never written when the caller agrees only after the deadline', async () => {
+  it('is never written when the caller agrees after the deadline', async () => {
     const recorder = await startRecorder(true)
     session = await openTo(recorder.port)
     const { promise: agreed, resolve: agree } = Promise.withResolvers<void>()
@@ -188,7 +188,7 @@ describe('the final dot', () => {
     expect(result).toMatchObject({ phase: 'before-dot', sessionUsable: false })
   })
 
-  it('is asked for only once the server has asked for the message', async () => {
+  it('is decided only once the server has asked for the message', async () => {
     let asked = 0
     const { session } = await start({
       script: ({ phase }) => (phase === 'data' ? '451 4.3.0 no' : undefined),
@@ -286,7 +286,7 @@ for (const extensions of [undefined, NO_PIPELINING])
         })
   })
 
-describe('after the dot', () => {
+describe('a reply after the end of the message', () => {
   it.each([
     ['fin', undefined],
     ['rst', undefined],
@@ -295,7 +295,7 @@ describe('after the dot', () => {
     ['endless', undefined],
     ['hang', 200],
     ['drip 50 250 queued but very slowly indeed, for the fun of it', 200],
-  ])('%s is uncertain, unless the reply got through', async (what, timeoutMs) => {
+  ])('is uncertain for %s, unless it arrived', async (what, timeoutMs) => {
     const { session } = await start({ script: (at) => (at.phase === 'dot' ? what : undefined) })
     const deadlineAt = performance.now() + (timeoutMs ?? 10_000)
     const result = await session.send(mail({ deadlineAt }))
@@ -307,7 +307,7 @@ describe('after the dot', () => {
   })
 
   it.each(['25', '250', '250 ok', '2', '250-ok\r\n250'])(
-    'a reply cut off at %j is uncertain',
+    'is uncertain when it is cut off at %j',
     async (raw) => {
       const { session } = await start({
         script: ({ phase }) => (phase === 'dot' ? { raw, ending: 'fin' } : undefined),
@@ -319,7 +319,7 @@ describe('after the dot', () => {
   )
 
   it.each(['25\r\n', '2ok\r\n', '354 go on\r\n', '150 well\r\n', 'thanks!\r\n', '999 ok\r\n'])(
-    'what is no final reply, %j, is uncertain',
+    'is uncertain when it is not final: %j',
     async (raw) => {
       const { session } = await start({
         script: ({ phase }) => (phase === 'dot' ? { raw } : undefined),
@@ -330,7 +330,7 @@ describe('after the dot', () => {
     },
   )
 
-  it('odd characters in a refusal come through as received', async () => {
+  it('keeps unusual characters of a refusal', async () => {
     const text = '554 5.7.1 \u001b[31mnein\u0007 – größer\u0000'
     const { session } = await start({
       script: ({ phase }) => (phase === 'dot' ? { raw: `${text}\r\n` } : undefined),
@@ -340,10 +340,10 @@ describe('after the dot', () => {
   })
 })
 
-describe('a server that does not wait for the message', () => {
+describe('a server that does not wait for the end of the message', () => {
   const message = Buffer.from(`Subject: x\r\n\r\n${'0123456789\r\n'.repeat(100_000)}`)
 
-  it('and refuses it in the middle: surely not sent, connection dropped', async () => {
+  it('and refuses it in the middle has surely not got it, and the connection is closed', async () => {
     const { session } = await start({
       script: ({ phase }) => (phase === 'body' ? '552 5.3.4 enough' : undefined),
     })
@@ -355,7 +355,7 @@ describe('a server that does not wait for the message', () => {
     })
   })
 
-  it('and says 250 before the dot: nonsense, not a delivery', async () => {
+  it('and says 250 early has not got the message', async () => {
     const { session } = await start({
       script: ({ phase }) => (phase === 'body' ? '250 ok' : undefined),
     })
@@ -367,7 +367,7 @@ describe('a server that does not wait for the message', () => {
     })
   })
 
-  it('and says 250 to DATA: nonsense, the message stays here', async () => {
+  it('and says 250 to DATA does not get the message', async () => {
     const { session, server } = await start({
       script: ({ phase }) => (phase === 'data' ? '250 ok' : undefined),
     })
@@ -380,8 +380,8 @@ describe('a server that does not wait for the message', () => {
   })
 })
 
-describe('what the server cannot take is not sent', () => {
-  it('too large for its SIZE', async () => {
+describe('a message that the server cannot take', () => {
+  it('is not sent when it is larger than its SIZE', async () => {
     const { session, server } = await start({ extensions: ['PIPELINING', 'SIZE 20'] })
     const result = await session.send(mail())
     expect(result).toMatchObject({
@@ -398,7 +398,7 @@ describe('what the server cannot take is not sent', () => {
     expect(session.sent).toBe(0)
   })
 
-  it('any size where SIZE names none, or 0', async () => {
+  it('is sent at any size when SIZE names none, or 0', async () => {
     for (const size of ['SIZE', 'SIZE 0']) {
       const { session, server } = await start({ extensions: [size] })
       expect((await session.send(mail())).kind).toBe('accepted')
@@ -407,14 +407,14 @@ describe('what the server cannot take is not sent', () => {
     }
   })
 
-  it('an address that needs SMTPUTF8 where it is not offered', async () => {
+  it('is not sent to an address that needs SMTPUTF8 without that extension', async () => {
     const { session } = await start({ extensions: ['PIPELINING'] })
     const result = await session.send(mail({ to: 'änn@receiver.test', smtpUtf8: true }))
     expect(result).toMatchObject({ failure: { systemCode: 'ESMTPUTF8' }, sessionUsable: true })
     if (result.kind === 'failed') expect(classifyFailure(result.failure).retryable).toBe(false)
   })
 
-  it('but with SMTPUTF8 where it is', async () => {
+  it('is sent with SMTPUTF8 where the server offers it', async () => {
     const { session, server } = await start()
     const result = await session.send(mail({ to: 'änn@receiver.test', smtpUtf8: true }))
     expect(result.kind).toBe('accepted')
@@ -427,7 +427,7 @@ describe('what the server cannot take is not sent', () => {
     { extensions: ['8BITMIME', 'SMTPUTF8'] },
     { extensions: ['SMTPUTF8'] },
   ])(
-    'and says so in MAIL for the sake of a header alone, to a server with $extensions',
+    'needs SMTPUTF8 in MAIL because of a header alone, with $extensions',
     async ({ extensions }) => {
       const { session, server } = await start({ extensions })
       const message = Buffer.from('To: änn@receiver.test\r\nSubject: SMTPUTF8\r\n\r\nhi\r\n')
@@ -445,7 +445,7 @@ describe('what the server cannot take is not sent', () => {
     },
   )
 
-  it('but says so once where the envelope says it too', async () => {
+  it('needs SMTPUTF8 once when the envelope needs it too', async () => {
     const { session, server } = await start()
     await session.send(mail({ from: 'jörg@example.com', smtpUtf8: true }))
     const said = server.connections[0]?.commands.find((line) => line.startsWith('MAIL'))
@@ -453,7 +453,7 @@ describe('what the server cannot take is not sent', () => {
   })
 
   it.each(['a@b.test\r\nRCPT TO:<evil@c.test', 'a@b.test>', 'a b@c.test', 'a\u0000@b.test', ''])(
-    'an address that is none: %j',
+    'is not sent to a malformed address: %j',
     async (to) => {
       const { session, server } = await start()
       expect(await session.send(mail({ to }))).toMatchObject({
@@ -465,8 +465,8 @@ describe('what the server cannot take is not sent', () => {
   )
 })
 
-describe('a kept connection', () => {
-  it('that the server has closed is no longer usable', async () => {
+describe('a reused connection', () => {
+  it('is no longer usable when the server has closed it', async () => {
     const { session, server } = await start()
     await session.send(mail())
     await server.close()
@@ -478,7 +478,7 @@ describe('a kept connection', () => {
   })
 
   it.each(['fin', 'rst', '421 4.4.2 idle for too long >> fin'])(
-    'that says %s to the next message was stale',
+    'that answers %s to the next message was stale',
     async (what) => {
       const { session, server } = await start()
       await session.send(mail())
@@ -494,7 +494,7 @@ describe('a kept connection', () => {
     expect(await session.send(mail())).toMatchObject({ phase: 'before-dot', isStale: false })
   })
 
-  it('does not survive a RSET that is not answered with 250', async () => {
+  it('is closed when RSET is not answered with 250', async () => {
     const { session } = await start({
       script: ({ phase }) =>
         phase === 'rcpt' ? '550 5.1.1 no' : phase === 'rset' ? '500 what?' : undefined,
@@ -512,7 +512,7 @@ describe('a kept connection', () => {
     expect((await first).kind).toBe('accepted')
   })
 
-  it('survives replies that nobody asked for only until they come', async () => {
+  it('is closed at an unexpected reply', async () => {
     const { session, server } = await start({
       script: ({ phase }) =>
         phase === 'dot' ? { reply: '250 ok', raw: '250 and again\r\n' } : undefined,
@@ -538,7 +538,7 @@ describe('a kept connection', () => {
     expect(await sending).toMatchObject({ kind: 'failed', sessionUsable: false })
   })
 
-  it('says QUIT when it is closed', async () => {
+  it('sends QUIT when it is closed', async () => {
     const { session, server } = await start()
     session.close()
     session.close()

@@ -16,7 +16,7 @@ function commands(more: Partial<SendOptions>, offered = ALL): readonly string[] 
 }
 
 describe('the parameters of MAIL and RCPT', () => {
-  it('are what the message needs, of what is offered', () => {
+  it('are the needed ones that the server offers', () => {
     expect(commands({})).toEqual([
       'MAIL FROM:<shop@example.com> SIZE=14',
       'RCPT TO:<ann@receiver.test>',
@@ -33,18 +33,18 @@ describe('the parameters of MAIL and RCPT', () => {
       expect(commands({}, offering(size))[0]).toContain(' SIZE=14')
   })
 
-  it('ask for SMTPUTF8 for the sake of an address, though nobody said so', () => {
+  it('include SMTPUTF8 when an address needs it, whatever the caller said', () => {
     expect(commands({ to: 'jörg@example.com' })[0]).toMatch(/ SMTPUTF8$/)
     expect(commands({ to: 'jörg@example.com' }, offering('8BITMIME'))).toEqual(['ESMTPUTF8'])
   })
 
-  it('do not promise eight bits to a server that takes seven', () => {
+  it('promise no eight bits to a server without 8BITMIME', () => {
     expect(commands({ message: eightBit }, offering('SIZE'))).toEqual(['E8BITMIME'])
     expect(commands({ message: eightBit }, offering('8BITMIME'))[0]).toContain('BODY=8BITMIME')
     expect(commands({ message: sevenBit }, offering('8BITMIME'))[0]).not.toContain('BODY')
   })
 
-  it('ask for delivery status notifications where they are offered', () => {
+  it('request delivery status notifications where they are offered', () => {
     const dsn = {
       notify: ['success', 'failure'],
       return: 'headers',
@@ -62,7 +62,7 @@ describe('the parameters of MAIL and RCPT', () => {
     expect(commands({ dsn }, offering('SIZE')).join(' ')).not.toMatch(/RET|ENVID|NOTIFY/)
   })
 
-  it('leave no room for a second command', () => {
+  it('cannot contain a second command', () => {
     for (const address of ['a@b>\r\nRCPT TO:<c@d', 'a b@c', '<a@b', 'a@b\u007f', 'x'.repeat(600)]) {
       expect(commands({ to: address })).toEqual(['EADDRESS'])
       expect(commands({ from: address })).toEqual(['EADDRESS'])
@@ -70,7 +70,7 @@ describe('the parameters of MAIL and RCPT', () => {
   })
 })
 
-describe('what EHLO offers', () => {
+describe('the offer of EHLO', () => {
   it('is read in any case, in the old form, and once', () => {
     expect(
       offering('auth=login plain', 'AUTH PLAIN XOAUTH2', 'StartTls', 'Size 5 6'),
@@ -83,7 +83,7 @@ describe('what EHLO offers', () => {
     })
   })
 
-  it('does not begin with the line that greets', () => {
+  it('does not begin with the greeting line', () => {
     expect(readCapabilities(['250 PIPELINING'])).toEqual(NO_CAPABILITIES)
   })
 

@@ -70,22 +70,22 @@ const UNCERTAIN = {
   sessionUsable: false,
 } as const
 
-describe('after the dot, without a reply, it is uncertain', () => {
-  it('[M1] dropped', async () => {
+describe('no reply after the end of the message is uncertain', () => {
+  it('[M1] when the connection is dropped', async () => {
     expect(await sendTo(at('dot', 'rst'))).toMatchObject({
       ...UNCERTAIN,
       failure: { stage: 'dot', systemCode: 'ECONNRESET' },
     })
   })
 
-  it('[M2] ended in order', async () => {
+  it('[M2] when the connection is ended in order', async () => {
     expect(await sendTo(at('dot', 'fin'))).toMatchObject({
       ...UNCERTAIN,
       failure: { stage: 'dot', systemCode: 'ECONNECTION' },
     })
   })
 
-  it('[M3] silent, until the deadline', async () => {
+  it('[M3] when the server is silent until the deadline', async () => {
     const deadlineAt = performance.now() + SOON_MS
     expect(await sendTo(at('dot', 'hang'), { deadlineAt })).toMatchObject({
       ...UNCERTAIN,
@@ -93,13 +93,16 @@ describe('after the dot, without a reply, it is uncertain', () => {
     })
   })
 
-  it.each(['25', '250-', '250-2.0.0 ok\r\n'])('[M4] after a piece of a reply: %j', async (raw) => {
-    expect(await sendTo(at('dot', { raw, ending: 'fin' }))).toMatchObject(UNCERTAIN)
-    expect(server?.transactions).toHaveLength(1)
-  })
+  it.each(['25', '250-', '250-2.0.0 ok\r\n'])(
+    '[M4] when only a piece of a reply came: %j',
+    async (raw) => {
+      expect(await sendTo(at('dot', { raw, ending: 'fin' }))).toMatchObject(UNCERTAIN)
+      expect(server?.transactions).toHaveLength(1)
+    },
+  )
 
   it.each(['250', '250 ', '250 2.0.0 ok', '250 2.0.0 ok\r'])(
-    '[M5] with a reply whose line has no end: %j',
+    '[M5] when the line of the reply has no end: %j',
     async (raw) => {
       expect(await sendTo(at('dot', { raw, ending: 'rst' }))).toMatchObject(UNCERTAIN)
       expect(await sendTo(at('dot', { raw, ending: 'fin' }))).toMatchObject(UNCERTAIN)
@@ -122,7 +125,7 @@ it('[M6] a whole reply counts, whatever happens to the connection next', async (
 })
 
 describe('[M7] 421', () => {
-  it.each([undefined, NO_PIPELINING])('at RCPT is not sent (%j)', async (extensions) => {
+  it.each([undefined, NO_PIPELINING])('at RCPT means not sent (%j)', async (extensions) => {
     const o = extensions === undefined ? {} : { extensions }
     expect(await sendTo(at('rcpt', '421 4.7.0 too busy >> fin'), {}, o)).toMatchObject({
       phase: 'before-dot',
@@ -132,7 +135,7 @@ describe('[M7] 421', () => {
     })
   })
 
-  it('after the dot is a sure refusal', async () => {
+  it('after the end of the message is a sure refusal', async () => {
     expect(await sendTo(at('dot', '421 4.3.0 shutting down >> fin'))).toMatchObject({
       phase: 'after-dot',
       retryable: true,
@@ -142,7 +145,7 @@ describe('[M7] 421', () => {
   })
 })
 
-describe('[M8] a refusal is told with its step', () => {
+describe('[M8] a refusal is reported with its step', () => {
   const steps = ['mail', 'rcpt', 'data', 'dot'] as const
   for (const extensions of [undefined, NO_PIPELINING])
     for (const stage of steps)
@@ -169,7 +172,7 @@ describe('[M8] a refusal is told with its step', () => {
       )
 })
 
-it('[M9] a refusal in the middle of the message: not sent, and its bytes are never commands', async () => {
+it('[M9] a refusal in the middle of the message means not sent, and the rest is never read as commands', async () => {
   const lines = 'RSET\r\nMAIL FROM:<evil@example.com>\r\n'.repeat(50_000)
   const message = Buffer.from(`Subject: x\r\n\r\n${lines}`)
   const beforeFinalDot = () => new Promise<void>(() => undefined)
@@ -184,7 +187,7 @@ it('[M9] a refusal in the middle of the message: not sent, and its bytes are nev
   expect(server?.messages).toHaveLength(0)
 })
 
-describe('[M10] STARTTLS', () => {
+describe('[M10] a failed STARTTLS', () => {
   const tls = { mode: 'starttls', key: TEST_KEY, cert: TEST_CERT } as const
   it.each([
     ['refused', '454 4.7.0 not now', 'tls_unavailable', true],
@@ -196,7 +199,7 @@ describe('[M10] STARTTLS', () => {
     ['noise behind it', { raw: '220 go\r\n\u0016\u0003garbage' }, 'protocol_error', true],
     ['an end in its middle', { reply: '220 go', ending: 'fin' }, 'tls_unavailable', true],
     ['silence instead of it', { raw: '220 go\r\n', ending: 'hang' }, 'tls_unavailable', true],
-  ] as const)('%s: nothing is sent in clear', async (_what, what, category, isRetryable) => {
+  ] as const)('sends nothing in clear: %s', async (_what, what, category, isRetryable) => {
     for (const secure of ['Auto', 'Tls'] as const) {
       const users = { ann: 'secret' }
       server = await createSmtpServer({ tls, auth: { users }, script: at('starttls', what) })
@@ -213,7 +216,7 @@ describe('[M10] STARTTLS', () => {
   })
 })
 
-it('[M10] noise in place of the handshake is tried again, and is no wrong port', async () => {
+it('[M10] garbage in place of the handshake is retried, and is not a wrong port', async () => {
   const { port, close } = await startRaw((socket, text) => {
     if (text.startsWith('EHLO')) socket.write('250 STARTTLS\r\n')
     else if (text.startsWith('STARTTLS')) socket.write('220 go\r\n')
@@ -229,18 +232,18 @@ it('[M10] noise in place of the handshake is tried again, and is no wrong port',
   await close()
 })
 
-describe('[M11] drips do not move the deadline', () => {
+describe('[M11] the deadline', () => {
   const drip = 'and a very long text that takes its time, byte by byte by byte, without end'
   it.each([
     ['connect', `drip 20 220 ${drip}`, 'greeting'],
     ['ehlo', `drip 20 250 ${drip}`, 'ehlo'],
-  ])('of the opening: %s', async (phase, what, stage) => {
+  ])('ends a dripping opening: %s', async (phase, what, stage) => {
     server = await createSmtpServer({ script: at(phase, what) })
     const opened = await openSmtpSession(sessionOptions(server.port, { timeoutMs: SOON_MS }))
     expect(opened).toMatchObject({ ok: false, failure: { stage, systemCode: 'ETIMEDOUT' } })
   })
 
-  it.each(['mail', 'rcpt', 'data', 'dot'])('of the transaction: %s', async (phase) => {
+  it.each(['mail', 'rcpt', 'data', 'dot'])('ends a dripping transaction: %s', async (phase) => {
     const deadlineAt = performance.now() + SOON_MS
     expect(await sendTo(at(phase, `drip 20 250 ${drip}`), { deadlineAt })).toMatchObject({
       phase: phase === 'dot' ? 'after-dot' : 'before-dot',
@@ -250,7 +253,7 @@ describe('[M11] drips do not move the deadline', () => {
     })
   })
 
-  it('nor does a server that reads no more of the message', async () => {
+  it('ends a transaction with a server that stops reading the message', async () => {
     const { port, close } = await startRaw((socket, text) => {
       if (text.startsWith('DATA')) socket.pause()
     })
@@ -265,7 +268,7 @@ describe('[M11] drips do not move the deadline', () => {
     await close()
   })
 
-  it('nor does silence in the TLS handshake', async () => {
+  it('ends a silent TLS handshake', async () => {
     const tls = { mode: 'starttls', key: TEST_KEY, cert: TEST_CERT } as const
     const what = { raw: '220 go\r\n', ending: 'hang' } as const
     server = await createSmtpServer({ tls, script: at('starttls', what) })
@@ -278,8 +281,8 @@ describe('[M11] drips do not move the deadline', () => {
   })
 })
 
-describe('[M12] replies without end or of odd bytes', () => {
-  it.each(['mail', 'rcpt', 'data', 'dot'])('an endless one at %s is cut', async (phase) => {
+describe('[M12] replies without an end or of unusual bytes', () => {
+  it.each(['mail', 'rcpt', 'data', 'dot'])('are cut when they are endless at %s', async (phase) => {
     expect(await sendTo(at(phase, 'endless'))).toMatchObject({
       phase: phase === 'dot' ? 'after-dot' : 'before-dot',
       failure: { systemCode: 'EPROTOCOL' },
@@ -287,7 +290,7 @@ describe('[M12] replies without end or of odd bytes', () => {
     })
   })
 
-  it('NUL, ANSI and UTF-8 arrive as they are, and are fit to be stored', async () => {
+  it('keep NUL, ANSI and UTF-8, and are fit to be stored', async () => {
     const text = '554 5.7.1 \u001b[31mnein\u0007 größer\u0000 \u202e'
     const result = await sendTo(at('dot', { raw: `${text}\r\n` }))
     expect(result).toMatchObject({ failure: { stage: 'dot', reply: { code: 554, text } } })

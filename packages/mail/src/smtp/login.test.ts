@@ -42,7 +42,7 @@ async function logIn(to: SmtpServer, auth: SmtpAuth) {
 const authLines = ({ connections }: SmtpServer) =>
   connections[0]?.commands.filter((line) => line.startsWith('AUTH')).map((l) => l.split(' ')[1])
 
-describe('the mechanism', () => {
+describe('the mechanism of a login', () => {
   it.each([
     [['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2'], 'PLAIN'],
     [['XOAUTH2', 'CRAM-MD5', 'LOGIN'], 'LOGIN'],
@@ -65,7 +65,7 @@ describe('the mechanism', () => {
     expect(to.connections[0]?.username).toBe(username)
   })
 
-  it('is not made up: a server with none that fits is sent no secret', async () => {
+  it('is never guessed: a server without a suitable one gets no secret', async () => {
     for (const [mechanisms, auth, kind] of [
       [['XOAUTH2'], PASSWORD, 'a password, only XOAUTH2'],
       [['PLAIN', 'LOGIN'], TOKEN, 'an access token, only PLAIN, LOGIN'],
@@ -82,7 +82,7 @@ describe('the mechanism', () => {
     }
   })
 
-  it('is the next one where the server does not know what it offers', async () => {
+  it('is the next one when the server does not know what it offers', async () => {
     const to = await start({}, ({ phase, line }) =>
       phase === 'auth' && line.startsWith('AUTH PLAIN') ? '504 5.5.4 not really' : undefined,
     )
@@ -100,10 +100,10 @@ describe('the mechanism', () => {
   })
 })
 
-describe('an answer in the AUTH line', () => {
+describe('an initial response in the AUTH line', () => {
   for (const initialResponse of ['ignored', 'refused'] as const)
     it.each(['PLAIN', 'XOAUTH2', 'OAUTHBEARER', 'LOGIN'] as const)(
-      `is given again where it is ${initialResponse}: %s`,
+      `is sent again on request, where it is ${initialResponse}: %s`,
       async (mechanism) => {
         const to = await start({ mechanisms: [mechanism], initialResponse })
         const auth = mechanism === 'PLAIN' || mechanism === 'LOGIN' ? PASSWORD : TOKEN
@@ -111,16 +111,16 @@ describe('an answer in the AUTH line', () => {
       },
     )
 
-  it('is given once more and no oftener', async () => {
+  it('is sent again once only', async () => {
     const to = await start({}, ({ phase }) => (phase === 'auth' ? '501 5.5.4 no' : undefined))
     expect(await logIn(to, PASSWORD)).toMatchObject({ reply: { code: 501 } })
     expect(authLines(to)).toEqual(['PLAIN', 'PLAIN'])
   })
 })
 
-describe('a token that is refused', () => {
+describe('a refused token', () => {
   it.each(['XOAUTH2', 'OAUTHBEARER'] as const)(
-    'is told with what the server said of it, by %s',
+    'is reported with the error of the server, by %s',
     async (mechanism) => {
       const to = await start({ mechanisms: [mechanism], tokens: {} })
       const failure = await logIn(to, TOKEN)
@@ -130,7 +130,7 @@ describe('a token that is refused', () => {
     },
   )
 
-  it('is told without the token where what the server said of it holds it', async () => {
+  it('is hidden in the error of the server', async () => {
     const said = Buffer.from(`{"status":"400","token":"${TOKEN.accessToken}"}`).toString('base64')
     let asked = 0
     const to = await start({ mechanisms: ['XOAUTH2'] }, ({ phase }) => {
@@ -144,7 +144,7 @@ describe('a token that is refused', () => {
     })
   })
 
-  it('is told without the token, however the server quotes it', async () => {
+  it('is hidden however the server quotes it', async () => {
     const response = `user=${TOKEN.username}\u0001auth=Bearer ${TOKEN.accessToken}\u0001\u0001`
     const quotes = [
       TOKEN.accessToken,
@@ -170,14 +170,14 @@ describe('credentials', () => {
     { username: 'x', accessToken: '' },
     { username: 'x\u0000y', password: 'z' },
     { username: 'x', accessToken: 'y\u0001auth=Bearer z' },
-  ])('that are none are not sent: %j', async (auth) => {
+  ])('are not sent when they are malformed: %j', async (auth) => {
     const to = await start({ mechanisms: ['PLAIN', 'XOAUTH2'] })
     expect(await logIn(to, auth)).toMatchObject({ stage: 'auth', systemCode: 'ECREDENTIALS' })
     expect(authLines(to)).toEqual([])
   })
 })
 
-it('each reply on the way is told, with the step that it answers', async () => {
+it('reports each refusal of a login with its step', async () => {
   const to = await start()
   const heard: [SmtpStage, SmtpReply, string | undefined][] = []
   const session = await openTo(to.port, {

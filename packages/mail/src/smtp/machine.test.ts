@@ -56,7 +56,7 @@ const transacted = (o: Partial<TransactOptions>, ...lines: string[]) =>
   play(transact({ ...ENVELOPE, ...o }), says(...lines))
 
 describe('a transaction', () => {
-  it('goes out in two writes where the server takes them', () => {
+  it('takes two writes where the server supports pipelining', () => {
     const { wrote, result, asked } = transacted({}, '250 a', '250 b', '354 c', '250 d')
     expect(result).toEqual({
       kind: 'accepted',
@@ -67,12 +67,12 @@ describe('a transaction', () => {
     expect(asked).toEqual(['body-sent', 'agreed'])
   })
 
-  it('goes step by step where it does not, and no further than the first refusal', () => {
+  it('goes step by step without pipelining, and no further than the first refusal', () => {
     const { wrote } = transacted({ isPipelined: false }, '250 a', '550 b', '250 c')
     expect(wrote).toBe('MAIL FROM:<a@example.com>\r\nRCPT TO:<b@example.com>\r\nRSET\r\n')
   })
 
-  it('takes no answer for one that comes before its end', () => {
+  it('does not take an early answer for a later one', () => {
     const early = play(transact(ENVELOPE), [Buffer.from('250 a\r\n250 b\r\n354 c\r\n250 d\r\n')])
     expect(early.result).toMatchObject({
       phase: 'before-dot',
@@ -81,7 +81,7 @@ describe('a transaction', () => {
     expect(early.wrote).toMatch(/DATA\r\n$/)
   })
 
-  it('tells the first refusal of several, after all were heard', () => {
+  it('reports the first of several refusals, after all were read', () => {
     const { result, wrote } = transacted({}, '250 a', '550 no', '503 what', '250 reset')
     expect(result).toMatchObject({
       failure: { stage: 'rcpt', reply: { code: 550 } },
@@ -90,7 +90,7 @@ describe('a transaction', () => {
     expect(wrote).toMatch(/DATA\r\nRSET\r\n$/)
   })
 
-  it('sends no end of data to a server that takes a message for nobody', () => {
+  it('sends no end of data to a server that accepts a message without recipients', () => {
     for (const replies of [
       ['250 a', '550 no', '354 go'],
       ['550 no', '250 b', '354 go'],
@@ -102,7 +102,7 @@ describe('a transaction', () => {
     }
   })
 
-  it('keeps the refusal that was heard before the connection was lost', () => {
+  it('keeps a refusal that was read before the connection was lost', () => {
     expect(transacted({}, '250 a', '550 5.1.1 no').result).toMatchObject({
       failure: { stage: 'rcpt', reply: { code: 550, text: '550 5.1.1 no' } },
       keepsConnection: false,
@@ -116,7 +116,7 @@ describe('an opening conversation', () => {
   const open = (startTls: 'required' | 'offered' | 'never', ...lines: string[]) =>
     play(greet({ ehloName: 'a.example', startTls, auth, server: SERVER }), says(...lines))
 
-  it('does not hear what was said in clear before the handshake', () => {
+  it('ignores what was said in clear before the handshake', () => {
     const { result, wrote, asked } = open(
       'required',
       '220 hi',
@@ -133,13 +133,13 @@ describe('an opening conversation', () => {
     expect(asked).toEqual(['secured'])
   })
 
-  it('does not begin TLS, nor go on without it, after EHLO was refused', () => {
+  it('neither begins TLS nor continues without it after EHLO was refused', () => {
     const { result, wrote } = open('required', '220 hi', '502 what', '250 hi')
     expect(result).toMatchObject({ failure: { stage: 'ehlo', reply: { code: 502 } } })
     expect(wrote).toBe('EHLO a.example\r\n')
   })
 
-  it('does not greet again a server that is only busy', () => {
+  it('does not try HELO with a server that is only busy', () => {
     expect(open('never', '220 hi', '451 later', '250 hi')).toMatchObject({
       result: { failure: { stage: 'ehlo', reply: { code: 451 } } },
       wrote: 'EHLO a.example\r\n',
@@ -147,8 +147,8 @@ describe('an opening conversation', () => {
   })
 })
 
-describe('a connection that is gone', () => {
-  it('answers nothing with what it said before', () => {
+describe('a lost connection', () => {
+  it('does not answer with earlier data', () => {
     const machine = createMachine()
     machine.push(Buffer.from('250 a\r\n250 b\r\n354 c\r\n'))
     machine.tell(LOST)
@@ -217,18 +217,21 @@ describe('a peer that says anything at all', () => {
     if (hasDot) expect(bytes.toString('latin1')).toMatch(/^354(?:[ -]|\r?\n)/m)
   }
 
-  it.each([true, false])('gets a sound outcome of a transaction (pipelined: %s)', (isPipelined) => {
-    fc.assert(
-      fc.property(changes, chunkSize, (all, size) => {
-        const bytes = mutate(goodMail, all)
-        const played = play(transact({ ...ENVELOPE, isPipelined }), chunked(bytes, size))
-        isSound(played, bytes)
-      }),
-      { numRuns: 2_000 },
-    )
-  })
+  it.each([true, false])(
+    'causes a valid outcome of a transaction (pipelined: %s)',
+    (isPipelined) => {
+      fc.assert(
+        fc.property(changes, chunkSize, (all, size) => {
+          const bytes = mutate(goodMail, all)
+          const played = play(transact({ ...ENVELOPE, isPipelined }), chunked(bytes, size))
+          isSound(played, bytes)
+        }),
+        { numRuns: 2_000 },
+      )
+    },
+  )
 
-  it('gets no session without a login that it accepted, and no password in clear after STARTTLS', () => {
+  it('gets no session without an accepted login, and no password in clear after STARTTLS', () => {
     const auth = { username: 'ann', password: 'secret' }
     fc.assert(
       fc.property(changes, chunkSize, fc.boolean(), (all, size, isTls) => {

@@ -64,7 +64,7 @@ describe('login', () => {
       session.close()
     })
 
-  it('is not left out where the server offers none: nothing is sent', async () => {
+  it('sends nothing when the server offers no login', async () => {
     const { port, connections } = await start()
     const failure = await failureOf(port, { auth: LOGIN })
     expect(failure).toEqual({
@@ -91,7 +91,7 @@ describe('login', () => {
     expect(connections[0]?.commands.some((line) => line.startsWith('AUTH'))).toBe(false)
   })
 
-  it('is found in the old form of the offer', async () => {
+  it('reads the offer in its old form', async () => {
     const { port, connections } = await start({
       auth: USERS,
       script: ({ phase }) => (phase === 'ehlo' ? '250-hi\n250 AUTH=LOGIN PLAIN' : undefined),
@@ -117,7 +117,7 @@ describe('login', () => {
     })
   })
 
-  it('fails without a reply when the server drops it', async () => {
+  it('fails without a reply when the server closes the connection', async () => {
     const { port } = await start({
       auth: USERS,
       script: ({ phase }) => (phase === 'auth' ? 'fin' : undefined),
@@ -140,7 +140,7 @@ describe('login', () => {
     })
   })
 
-  it('does not send a password that is not there', async () => {
+  it('does not send a missing password', async () => {
     const { port, connections } = await start({ auth: USERS })
     const failure = await failureOf(port, { auth: { username: 'ann', password: '' } })
     expect(failure).toMatchObject({ stage: 'auth', systemCode: 'ECREDENTIALS' })
@@ -161,7 +161,7 @@ describe('a server that quotes the login', () => {
     ['AUTH LOGIN', `535 ${leaks[3]} ${leaks[2]}`, '535 [redacted] [redacted]'],
     ['the password', `535 <${SECRET.password}> is wrong`, '535 <[redacted]> is wrong'],
     ['it on another line', `535-no\n535 ${SECRET.password}`, '535-no 535 [redacted]'],
-  ])('is told without it: %s', async (_what, said, told) => {
+  ])('is reported without it: %s', async (_what, said, told) => {
     const { port } = await start({
       auth: USERS,
       script: ({ phase }) => (phase === 'auth' ? said : undefined),
@@ -170,7 +170,7 @@ describe('a server that quotes the login', () => {
     expect(reply?.text).toBe(told)
   })
 
-  it('in bytes that are no UTF-8, or in what is no reply', async () => {
+  it('is reported without it in bytes that are no UTF-8, and in malformed replies', async () => {
     const quote = Buffer.from(` ${SECRET.password} ${plain}\r\n`)
     for (const start of ['535 gr\u00fc\u00dfe', '299 what', 'what']) {
       const port = await startRaw((socket, line) => {
@@ -188,7 +188,7 @@ describe('a server that quotes the login', () => {
     }
   })
 
-  it('later in the conversation as well', async () => {
+  it('is reported without it later in the conversation', async () => {
     const { port } = await start({
       auth: { users: { usr: SECRET.password } },
       script: ({ phase, recipient }) => {
@@ -208,7 +208,7 @@ describe('a server that quotes the login', () => {
     session.close()
   })
 
-  it('is told word for word where a short password is only a part of a word, or the code', async () => {
+  it('is reported word for word where a short password is part of a word or the code', async () => {
     for (const [password, told] of [
       ['mail', '550 5.7.1 mailbox email-gateway, no [redacted] [redacted]'],
       ['550', '550 5.7.1 mailbox email-gateway, no mail bWFpbA=='],
@@ -256,7 +256,7 @@ describe('STARTTLS', () => {
     })
   })
 
-  it('is not given up for plain text when an offering server refuses it', async () => {
+  it('is not replaced by plain text when a server that offers it refuses it', async () => {
     const { port, connections } = await start({
       tls,
       auth: USERS,
@@ -280,7 +280,7 @@ describe('STARTTLS', () => {
     })
   })
 
-  it('fails on noise in place of the handshake', async () => {
+  it('fails on garbage in place of the handshake', async () => {
     const port = await startRaw((socket, line) => {
       if (line === '') socket.write('220 hi\r\n')
       else if (line.startsWith('EHLO')) socket.write('250-hi\r\n250 STARTTLS\r\n')
@@ -291,7 +291,7 @@ describe('STARTTLS', () => {
     expect(classifyFailure(failure).retryable).toBe(true)
   })
 
-  it('fails when the server drops it', async () => {
+  it('fails when the server closes the connection', async () => {
     const { port } = await start({
       tls,
       script: ({ phase }) => (phase === 'starttls' ? 'fin' : undefined),
@@ -322,7 +322,7 @@ describe('STARTTLS', () => {
 describe('implicit TLS', () => {
   const tls = { mode: 'implicit', key: TEST_KEY, cert: TEST_CERT } as const
 
-  it('is asked of the connector for SSL', async () => {
+  it('is requested from the connector for SSL', async () => {
     const { port, connections } = await start({ tls, auth: USERS })
     const session = await openTo(port, {
       secure: 'SSL',
@@ -333,7 +333,7 @@ describe('implicit TLS', () => {
     session.close()
   })
 
-  it('is asked for by Auto on port 465 and by nothing else', async () => {
+  it('is used by Auto on port 465 only', async () => {
     const asked: unknown[] = []
     const connect: OpenSessionOptions['connect'] = (o) => {
       asked.push(o.tls)
@@ -351,14 +351,14 @@ describe('implicit TLS', () => {
     expect(asked).toEqual([tls, undefined, undefined, undefined, tls])
   })
 
-  it('to a port that speaks no TLS is a wrong setting', async () => {
+  it('is a wrong setting for a port without TLS', async () => {
     const { port } = await start()
     const failure = await failureOf(port, { secure: 'SSL' })
     expect(failure.stage).toBe('connect')
     expect(classifyFailure(failure)).toMatchObject({ category: 'tls_wrong_port', retryable: false })
   })
 
-  it('fails on an unknown certificate for good, on an expired one for now', async () => {
+  it('fails for good on an unknown certificate, and for the moment on an expired one', async () => {
     const { port } = await start({ tls })
     const unknown = await failureOf(port, { secure: 'SSL' })
     expect(classifyFailure(unknown)).toMatchObject({
@@ -407,7 +407,7 @@ describe('connecting', () => {
     expect(classifyFailure(unknown).category).toBe('host_not_found')
   })
 
-  it('is given up at the deadline, and a socket that comes later is let go', async () => {
+  it('is given up at the deadline, and a socket that comes later is closed', async () => {
     const { port } = await start()
     let give: (socket: Socket) => void = () => undefined
     const late = new Promise<Socket>((resolve) => {
@@ -424,7 +424,7 @@ describe('connecting', () => {
     await closed
   })
 
-  it('a socket that is gone by the time it is given is not waited for', async () => {
+  it('does not wait for a socket that is closed already', async () => {
     const { port } = await start()
     const connect: OpenSessionOptions['connect'] = async (o) => {
       const socket = await connectTo(port)(o)
@@ -439,7 +439,7 @@ describe('connecting', () => {
     })
   })
 
-  it('refuses an EHLO name that could carry a command', async () => {
+  it('refuses an EHLO name that could contain a command', async () => {
     for (const ehloName of ['', 'a b', 'a\r\nMAIL FROM:<x>', 'über.example', '-x', 'x'.repeat(300)])
       await expect(openSmtpSession(sessionOptions(1, { ehloName }))).rejects.toThrow('EHLO')
   })
@@ -449,14 +449,14 @@ describe('greeting and EHLO', () => {
   it.each([
     ['554 no service here', 554],
     ['421 too busy', 421],
-  ])('%s fails with that reply', async (reply, code) => {
+  ])('fail with the reply %s', async (reply, code) => {
     const { port } = await start({
       script: ({ phase }) => (phase === 'connect' ? `${reply} >> fin` : undefined),
     })
     expect(await failureOf(port)).toEqual({ stage: 'greeting', reply: { code, text: reply } })
   })
 
-  it('keeps every line of a reply, its odd characters included', async () => {
+  it('keep every line of a reply, with unusual characters', async () => {
     const { port } = await start({
       script: ({ phase }) =>
         phase === 'connect'
@@ -468,7 +468,7 @@ describe('greeting and EHLO', () => {
     expect(classifyFailure(failure).providerError).not.toContain('\u0000')
   })
 
-  it('a silent drop is a lost connection', async () => {
+  it('report a closed connection as lost', async () => {
     const { port } = await start({
       script: ({ phase }) => (phase === 'connect' ? 'fin' : undefined),
     })
@@ -480,20 +480,20 @@ describe('greeting and EHLO', () => {
     ['ehlo', 'drip 20 250 this reply takes its time and never ends in time', 'ehlo'],
     ['connect', 'hang', 'greeting'],
     ['ehlo', 'hang', 'ehlo'],
-  ])('%s: %s is cut at the deadline', async (phase, what, stage) => {
+  ])('are cut at the deadline: %s: %s', async (phase, what, stage) => {
     const { port } = await start({ script: (at) => (at.phase === phase ? what : undefined) })
     const failure = await failureOf(port, { timeoutMs: 250 })
     expect(failure).toMatchObject({ stage, systemCode: 'ETIMEDOUT' })
   })
 
-  it('an endless reply is not waited for', async () => {
+  it('do not wait for the end of an endless reply', async () => {
     const { port } = await start({
       script: ({ phase }) => (phase === 'ehlo' ? 'endless' : undefined),
     })
     expect(await failureOf(port)).toMatchObject({ stage: 'ehlo', systemCode: 'EPROTOCOL' })
   })
 
-  it('what is no SMTP is a protocol error', async () => {
+  it('report a protocol error for another protocol', async () => {
     const { port } = await start({
       script: ({ phase }) => (phase === 'connect' ? 'garbage' : undefined),
     })
@@ -501,7 +501,7 @@ describe('greeting and EHLO', () => {
     expect(failure).toMatchObject({ stage: 'greeting', systemCode: 'EPROTOCOL' })
   })
 
-  it('falls back to HELO', async () => {
+  it('fall back to HELO', async () => {
     const { port } = await start({
       script: ({ phase }) => (phase === 'ehlo' ? '502 5.5.1 what?' : undefined),
     })

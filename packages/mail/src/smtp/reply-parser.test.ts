@@ -39,7 +39,7 @@ function wireOf(all: readonly (readonly [number, readonly string[], string | nul
 }
 
 describe('replies', () => {
-  it('are what the server wrote, however the bytes are cut', () => {
+  it('are parsed the same, however the bytes are divided', () => {
     fc.assert(
       fc.property(replies, places, (all, where) => {
         const expected = all.map(([number, before, last]) => ({
@@ -54,7 +54,7 @@ describe('replies', () => {
     )
   })
 
-  it('are the same for any cut of any bytes, faults included', () => {
+  it('are the same for any division of any bytes, faults included', () => {
     const bytes = fc.oneof(fc.uint8Array({ maxLength: 400 }), replies.map(wireOf))
     fc.assert(
       fc.property(bytes, places, (some, where) => {
@@ -65,7 +65,7 @@ describe('replies', () => {
     )
   })
 
-  it('with any byte changed never throw and never pass a limit', () => {
+  it('with any byte changed never throw and never exceed a limit', () => {
     const limits = { lineBytesMax: 64, linesMax: 3, bytesMax: 100 } as const
     const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }))
     fc.assert(
@@ -98,7 +98,7 @@ describe('replies', () => {
   })
 })
 
-describe('what is no reply', () => {
+describe('a malformed reply', () => {
   it.each([
     '\r\n',
     '25\r\n',
@@ -112,7 +112,7 @@ describe('what is no reply', () => {
     '250-ok\r\n550 no\r\n',
     '250-ok\r\n\r\n',
     'HTTP/1.1 400 Bad Request\r\n',
-  ])('%j is a fault, and nothing is read behind it', (wire) => {
+  ])('is a fault, and nothing is read behind it: %j', (wire) => {
     const parser = createReplyParser()
     parser.push(Buffer.from(wire))
     expect(parser.next()).toHaveProperty('fault')
@@ -120,13 +120,13 @@ describe('what is no reply', () => {
     expect(parser.next()).toHaveProperty('fault')
   })
 
-  it('is told shortened', () => {
+  it('is reported shortened', () => {
     const [one] = parseText(`${'x'.repeat(5_000)}\r\n`)
     expect(one).toMatchObject({ fault: expect.stringMatching(/^Unexpected response: x{200}…$/) })
   })
 })
 
-describe('limits', () => {
+describe('limits of replies', () => {
   const faultAfter = (chunk: string, times: number) => {
     const parser = createReplyParser()
     for (let i = 0; i < times; i += 1) {
@@ -137,17 +137,17 @@ describe('limits', () => {
     return undefined
   }
 
-  it('a line without an end is not waited for', () => {
+  it('end a line without an end', () => {
     const after = faultAfter('2', REPLY_LIMITS.lineBytesMax + 2)
     expect(after).toMatchObject({ i: REPLY_LIMITS.lineBytesMax, one: { fault: /long/ } as never })
   })
 
-  it('nor a reply without an end, by its lines or by its bytes', () => {
+  it('end a reply without an end, by its lines or by its bytes', () => {
     expect(faultAfter('250-x\r\n', 1_000)?.i).toBe(REPLY_LIMITS.linesMax)
     expect(faultAfter(`250-${'x'.repeat(4_000)}\r\n`, 1_000)?.i).toBeLessThan(17)
   })
 
-  it('what is left over is known', () => {
+  it('report the bytes that are left', () => {
     const parser = createReplyParser()
     expect(parser.isEmpty).toBe(true)
     parser.push(Buffer.from('250 a\r\n2'))

@@ -25,7 +25,7 @@ describe('a message that hides another', () => {
   })
 
   it.each(['body\r', 'body\r\r\n', 'body\n', '\r', '\n', 'body\r\n\r'])(
-    'is not sent either where half of it stands at the end: %j',
+    'is not sent when half of a hidden end stands at its end: %j',
     async (body) => {
       const server = await createSmtpServer()
       const session = await openTo(server.port)
@@ -40,7 +40,7 @@ describe('a message that hides another', () => {
     },
   )
 
-  it('arrives as one where it only looks like two', async () => {
+  it('arrives as one when it only looks like two', async () => {
     const server = await createSmtpServer()
     const session = await openTo(server.port)
     const looks = ['\r\n.\r\n', '\r\n..\r\n', '\r\n.\r\n.\r\n', '\r\n. \r\n', '\r\n.\t\r\n']
@@ -55,7 +55,7 @@ describe('a message that hides another', () => {
     await server.close()
   })
 
-  it('does not get one byte past the place where it shows, in chunks of any size', async () => {
+  it('is cut exactly where it shows, in chunks of any size', async () => {
     let received = ''
     const sockets = new Set<Socket>()
     const listening = createServer((socket) => {

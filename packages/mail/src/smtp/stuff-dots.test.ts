@@ -46,7 +46,7 @@ const odd = fc
   .map((parts) => parts.join(''))
 
 describe('the bytes of a message', () => {
-  it('have a dot doubled where a line begins with one, however they are cut', () => {
+  it('have a dot doubled at the beginning of a line, however they are divided', () => {
     fc.assert(
       fc.property(wholesome, pieces, (message, sizes) => {
         expect(stuff(inPieces(message, sizes))).toBe(expected(message))
@@ -54,7 +54,7 @@ describe('the bytes of a message', () => {
     )
   })
 
-  it('are not sent with a CR, LF or NUL of its own in them, however they are cut', () => {
+  it('are refused with a bare CR, LF or NUL, however they are divided', () => {
     fc.assert(
       fc.property(odd, pieces, (message, sizes) => {
         expect(stuff(inPieces(message, sizes))).toBe(expected(message))
@@ -63,7 +63,7 @@ describe('the bytes of a message', () => {
     )
   })
 
-  it('never hold an end of data', () => {
+  it('never contain an end of data', () => {
     fc.assert(
       fc.property(fc.oneof(odd, wholesome), pieces, (message, sizes) => {
         const sent = `\r\n${stuff(inPieces(message, sizes)) ?? ''}\r\n`
@@ -74,7 +74,7 @@ describe('the bytes of a message', () => {
     )
   })
 
-  it('are passed on as they are where nothing has to be doubled', () => {
+  it('are passed on unchanged where no dot has to be doubled', () => {
     const chunk = Buffer.from('a.b\r\nc\r\n')
     expect(createDotStuffer().take(chunk)).toBe(chunk)
   })

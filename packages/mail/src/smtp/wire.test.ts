@@ -41,8 +41,8 @@ function* wait(times: number, timeoutMs: number): Dialogue<readonly Input[]> {
 
 const far = () => ({ deadlineAt: performance.now() + 600_000, timeoutMessage: 'too late' })
 
-describe('a wait', () => {
-  it('ends with its step, however far off the end of all is', async () => {
+describe('a wait for the server', () => {
+  it('ends with its step, however late the total deadline is', async () => {
     const wire = await wireTo(await listen(() => undefined))
     expect(await wire.run(wait(1, 50), far())).toEqual([
       { systemCode: 'ETIMEDOUT', message: 'too late' },
@@ -67,13 +67,13 @@ describe('a wait', () => {
     ])
   })
 
-  it('ends with the end of all, however long its step may take', async () => {
+  it('ends with the total deadline, however long its step may take', async () => {
     const wire = await wireTo(await listen(() => undefined))
     const o = { deadlineAt: performance.now() + 50, timeoutMessage: 'too late' }
     expect(await wire.run(wait(1, 600_000), o)).toMatchObject([{ systemCode: 'ETIMEDOUT' }])
   })
 
-  it('ends at once on a connection that is gone, and on one that is let go', async () => {
+  it('ends at once on a closed connection', async () => {
     const wire = await wireTo(await listen(() => undefined))
     const waiting = wire.run(wait(1, 600_000), far())
     wire.destroy()
@@ -82,7 +82,7 @@ describe('a wait', () => {
   })
 })
 
-describe('a server that speaks while nobody asked', () => {
+describe('a server that sends data unasked', () => {
   const answers = (socket: Socket, text: string, atDot: string) => {
     if (/^(EHLO|MAIL|RCPT)/.test(text)) socket.write('250 ok\r\n')
     else if (text.startsWith('DATA')) socket.write('354 go\r\n')
@@ -101,7 +101,7 @@ describe('a server that speaks while nobody asked', () => {
   }
 
   it.each(['250 ok\r\n250 and again\r\n', '250 ok\r\n421 4.4.2 idle\r\n', '250 ok\r\n2'])(
-    'right behind an answer is not listened to any more: %j',
+    'behind an answer is not read any more: %j',
     async (atDot) => {
       const { session, said } = await start(atDot)
       expect((await session.send(mail())).kind).toBe('accepted')
@@ -111,7 +111,7 @@ describe('a server that speaks while nobody asked', () => {
     },
   )
 
-  it('later on is not either', async () => {
+  it('is not read any more later on', async () => {
     const { session, said } = await start('250 ok\r\n')
     expect((await session.send(mail())).kind).toBe('accepted')
     expect(session.isUsable).toBe(true)

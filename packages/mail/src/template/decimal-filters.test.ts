@@ -25,11 +25,11 @@ describe('arithmetic in decimals', () => {
     ['modulo', 24.5, 7, 3.5],
     ['modulo', -7, 3, 2],
     ['modulo', 7, -3, -2],
-  ])('%s of %s and %s', (name, value, by, expected) => {
+  ])('computes %s of %s and %s', (name, value, by, expected) => {
     expect(apply(name, value, by)).toBe(expected)
   })
 
-  it('rounds a quotient down where it is told to', () => {
+  it('rounds a quotient down on request', () => {
     expect(apply('divided_by', 10, 4, true)).toBe(2)
     expect(apply('divided_by', -7, 2, true)).toBe(-4)
   })
@@ -52,11 +52,11 @@ describe('arithmetic in decimals', () => {
     ['times', 1e308, 10],
     ['plus', '1e999', 1],
     ['divided_by', 1e308, 1e-308],
-  ])('refuses a result that no number holds: %s of %s and %s', (name, value, by) => {
+  ])('refuses a result that no number can hold: %s of %s and %s', (name, value, by) => {
     expect(() => apply(name, value, by)).toThrow('too large')
   })
 
-  it('is exact for whole numbers and amounts, and a quotient is near to that of binary numbers', () => {
+  it('is exact for whole numbers and amounts, with quotients close to binary ones', () => {
     const int = fc.integer({ min: -1_000_000, max: 1_000_000 })
     fc.assert(
       fc.property(int, int, (a, b) => {

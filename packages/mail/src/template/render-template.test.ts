@@ -32,7 +32,7 @@ describe('rendering', () => {
     })
   })
 
-  it('gives back only the parts that it was given', () => {
+  it('returns only the given parts', () => {
     expect(render(input({ subject: 'a', text: 'b' }))).toEqual({
       ok: true,
       subject: 'a',
@@ -40,7 +40,7 @@ describe('rendering', () => {
     })
   })
 
-  it('escapes what stands in HTML, and only there', () => {
+  it('escapes values in HTML only', () => {
     const name = `<b onload="x">O'Neil & Co</b>`
     const rendered = render(
       input({
@@ -108,7 +108,7 @@ describe('rendering', () => {
     expect(html(source, data)).toBe(expected)
   })
 
-  it('has its dates in UTC, wherever the machine is', () => {
+  it('uses UTC for dates, wherever the machine is', () => {
     vi.stubEnv('TZ', 'Asia/Tokyo')
     const date = new Date('2026-11-20T18:00:00Z')
     expect(date.getHours()).toBe(3)
@@ -116,20 +116,20 @@ describe('rendering', () => {
     vi.unstubAllEnvs()
   })
 
-  it('keeps a subject on one line, whatever the data holds', () => {
+  it('keeps a subject on one line, whatever the data are', () => {
     expect(subject(' {{ a }}\u2028{{ b }} ', { a: 'x\r\nBcc: e@example.com', b: '\ty' })).toBe(
       'x Bcc: e@example.com y',
     )
   })
 
-  it('makes well-formed what a filter cut in two', () => {
+  it('repairs characters that a filter has cut in two', () => {
     expect(html('{{ x | split: "" | first }}|{{ y | url_decode }}', { x: '🎉', y: 'a' })).toMatch(
       /^.{1,2}\|a$/u,
     )
   })
 })
 
-describe('a template that cannot be rendered names the part and the place', () => {
+describe('a template that cannot be rendered names the part and the position', () => {
   it.each([
     [
       'an output that is not closed',
@@ -176,7 +176,7 @@ describe('a template that cannot be rendered names the part and the place', () =
       '{% for i in (1..1000) %}{{ x | raw }}{% endfor %}',
       /^html: renders to more than 100000 characters$/,
     ],
-  ])('%s', (_what, source, problem) => {
+  ])('for %s', (_what, source, problem) => {
     const data = { x: 'x'.repeat(1_000), o: { b: { c: 1 } }, list: [1, { b: 2 }], huge: 1e308 }
     expect(html(source, data)).toEqual({
       ok: false,
@@ -185,7 +185,7 @@ describe('a template that cannot be rendered names the part and the place', () =
     })
   })
 
-  it('in the subject and in a text: an object', () => {
+  it('for an object in the subject and in a text', () => {
     const o = { a: 1 }
     expect(subject('{{ o }}', { o })).toMatchObject({
       problem: expect.stringMatching(/^subject: an object cannot be printed.*, line:1, col:1$/),
@@ -195,7 +195,7 @@ describe('a template that cannot be rendered names the part and the place', () =
     })
   })
 
-  it('in the subject: too long, or a control character', () => {
+  it('for a subject that is too long, or has a control character', () => {
     expect(subject('{{ x }}', { x: 'x'.repeat(999) })).toMatchObject({
       problem: 'subject: renders to more than 998 characters',
     })
@@ -204,7 +204,7 @@ describe('a template that cannot be rendered names the part and the place', () =
     })
   })
 
-  it('loops in loops end by their time', () => {
+  it('at its time limit for nested loops', () => {
     const loops =
       '{% for i in a %}{% for j in a %}{% for k in a %}{% endfor %}{% endfor %}{% endfor %}'
     expect(html(loops, { a: Array(3_000).fill(0) })).toEqual({
@@ -214,14 +214,14 @@ describe('a template that cannot be rendered names the part and the place', () =
     })
   })
 
-  it('the problem is one short line', () => {
+  it('in one short line', () => {
     const rendered = render(input({ html: `{% x\n${'y'.repeat(5_000)} %}` }))
     expect(!rendered.ok && rendered.problem.length).toBeLessThan(600)
     expect(!rendered.ok && rendered.problem).not.toMatch(/[\r\n]/)
   })
 })
 
-it('whatever is given, something is answered, and a subject is a header', () => {
+it('answers something for any input, and a subject is always a header', () => {
   const piece = fc.constantFrom(
     '{{ a }}',
     '{{',

@@ -15,7 +15,7 @@ const input = (html: string, data: TemplateInput['data'] = {}): TemplateInput =>
 const big = 'x'.repeat(1_000_000)
 
 describe('templates in threads', () => {
-  it('are rendered', async () => {
+  it('gives the rendered texts', async () => {
     expect(await renderer.render('t', input('<b>{{ name }}</b>', { name: 'Ada' }))).toEqual({
       ok: true,
       subject: 'Hello Ada',
@@ -38,7 +38,7 @@ describe('templates in threads', () => {
       { x: 'a,b' },
     ],
     ['a million open outputs', '{{'.repeat(500_000)],
-  ])('%s end, and others go on meanwhile', async (_what, source, data = {}) => {
+  ])('ends %s, and serves others meanwhile', async (_what, source, data = {}) => {
     const hostile = renderer.render('hostile', input(source, data))
     let isOver = false
     const ended = hostile.then((rendered) => {
@@ -56,7 +56,7 @@ describe('templates in threads', () => {
     expect(others).toBeGreaterThan(0)
   })
 
-  it('what has no end is ended', async () => {
+  it('ends an endless template', async () => {
     const endless =
       '{% for i in (1..9999) %}{% for j in (1..9999) %}{{ i }}{% endfor %}{% endfor %}'
     expect(await renderer.render('hostile', input(endless.repeat(20)))).toMatchObject({
@@ -65,7 +65,7 @@ describe('templates in threads', () => {
     })
   })
 
-  it('one that ran out of time is tried once more, one that ran out of processor time or memory is not', async () => {
+  it('tries once more after the time limit, and not after the CPU or memory limit', async () => {
     const done = { kind: 'done', output: { ok: true, subject: 'Hello' } } as const
     const run = async (limits: ('cpu' | 'time' | 'memory')[]) => {
       const pool = {

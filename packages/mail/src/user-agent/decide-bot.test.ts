@@ -24,7 +24,7 @@ const verdict = (userAgent: string, change: Partial<Engagement> = {}) =>
     ...change,
   })
 
-describe('[2.5] a person', () => {
+describe('[2.5] a hit by a person', () => {
   it.each([
     ['Chrome', CHROME],
     ['Mail on an iPhone', IPHONE],
@@ -40,7 +40,7 @@ describe('[2.5] a person', () => {
       'Safari',
       'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15',
     ],
-  ])('opens and clicks by %s', (_name, userAgent) => {
+  ])('is recognised for opens and clicks by %s', (_name, userAgent) => {
     expect(verdict(userAgent).isBot).toBe(false)
     expect(verdict(userAgent, { kind: 'click' }).isBot).toBe(false)
   })
@@ -49,16 +49,19 @@ describe('[2.5] a person', () => {
     ['Gmail', GMAIL],
     ['Yahoo', 'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html'],
     ['Outlook', 'Mozilla/4.0 (compatible; ms-office; MSOffice rmj)'],
-  ])('opens through the image proxy of %s', (_name, userAgent) => {
+  ])('is recognised through the image proxy of %s', (_name, userAgent) => {
     expect(verdict(userAgent)).toEqual({ isBot: false, rule: 'image_proxy' })
   })
 
-  it.each(['open', 'click'] as const)('is known by every program that people use: %s', (kind) => {
-    const taken = peoplesAgents.filter((userAgent) => verdict(userAgent, { kind }).isBot)
-    expect(taken).toEqual([])
-  })
+  it.each(['open', 'click'] as const)(
+    'is recognised for every program that people use: %s',
+    (kind) => {
+      const taken = peoplesAgents.filter((userAgent) => verdict(userAgent, { kind }).isBot)
+      expect(taken).toEqual([])
+    },
+  )
 
-  it('who follows two links at once, or whose clock is behind, is one', () => {
+  it('may be two links at once, or come with a slow clock', () => {
     expect(verdict(CHROME, { kind: 'click', linksAtOnce: 2 })).toEqual({ isBot: false })
     expect(verdict(CHROME, { kind: 'click', sinceDeliveryMs: -5 })).toEqual({ isBot: false })
     expect(verdict(CHROME, { kind: 'click', sinceDeliveryMs: undefined })).toEqual({ isBot: false })
@@ -93,23 +96,23 @@ const BOTS: readonly (readonly [rule: string, userAgent: string, change?: Partia
     ['links_at_once', CHROME, { kind: 'click', linksAtOnce: 3 }],
   ]
 
-describe('[2.5] a robot', () => {
+describe('[2.5] an automated hit', () => {
   const cases = BOTS.map(([rule, userAgent, change = {}]) => ({ rule, userAgent, change }))
-  it.each(cases)('is known by $rule: $userAgent', ({ rule, userAgent, change }) => {
+  it.each(cases)('is recognised by $rule: $userAgent', ({ rule, userAgent, change }) => {
     expect(verdict(userAgent, change)).toEqual({ isBot: true, rule })
   })
 
-  it.each(['open', 'click'] as const)('is known by every text in the list of them: %s', (kind) => {
+  it.each(['open', 'click'] as const)('is recognised by every text in the list: %s', (kind) => {
     const taken = robotsAgents.filter((userAgent) => !verdict(userAgent, { kind }).isBot)
     expect(taken).toEqual([])
   })
 
-  it('has an example for each rule that finds one', () => {
+  it('has an example for each rule', () => {
     const shown = new Set(BOTS.map(([rule]) => rule))
     expect(botRules.filter(({ isBot, name }) => isBot && !shown.has(name))).toEqual([])
   })
 
-  it('is one a second after delivery no more for an open, and three seconds after for a click', () => {
+  it('ends one second after delivery for an open, and three seconds after for a click', () => {
     expect(verdict(CHROME, { sinceDeliveryMs: 1_000 }).isBot).toBe(false)
     expect(verdict(CHROME, { kind: 'click', sinceDeliveryMs: 3_000 }).isBot).toBe(false)
   })

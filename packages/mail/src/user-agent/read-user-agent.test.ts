@@ -78,15 +78,12 @@ describe('[2.5] a user agent', () => {
     ],
     ['Mozilla/5.0 (compatible; Yahoo unsub)', ['', '', '', '', '']],
     ['Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)', ['SlackBot', '1.0', '', '', '']],
-  ])(
-    'names mail programs, and of a proxy no system that is not the reader’s: %s',
-    (text, expected) => {
-      const { browserName, browserVersion, os, deviceType, platform } = read(text)
-      expect([browserName, browserVersion, os, deviceType, platform]).toEqual(expected)
-    },
-  )
+  ])('names mail programs, and no system of a proxy: %s', (text, expected) => {
+    const { browserName, browserVersion, os, deviceType, platform } = read(text)
+    expect([browserName, browserVersion, os, deviceType, platform]).toEqual(expected)
+  })
 
-  it('is all empty where there is none, and where nothing is known of it', () => {
+  it('is empty when it is missing or unknown', () => {
     for (const text of [undefined, '', 'x'])
       expect(read(text)).toMatchObject({
         text: text ?? '',
@@ -96,13 +93,13 @@ describe('[2.5] a user agent', () => {
       })
   })
 
-  it('is read to 512 characters, and once', () => {
+  it('is read up to 512 characters, and once', () => {
     const long = `Mozilla/5.0 ${'x'.repeat(5000)}`
     expect(read(long).text).toBe(long.slice(0, 512))
     expect(read(`${long}y`)).toBe(read(long))
   })
 
-  it('that is made to take long does not', () => {
+  it('takes bounded time when it is made to take long', () => {
     for (const piece of ['(', 'Mozilla/', ' like ', 'a/1 ', '\u0000', 'Version/'])
       expect(read(piece.repeat(10_000)).text).toHaveLength(512)
   })

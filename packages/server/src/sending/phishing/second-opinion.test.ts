@@ -66,8 +66,8 @@ async function world(answer: Answer, timeoutMs = 20_000) {
   return { asked, outcomes, clock, signsOf }
 }
 
-describe('what Rspamd finds', () => {
-  it('counts beside what is found here, the heaviest first', async () => {
+describe('the findings of Rspamd', () => {
+  it('count beside our own, the heaviest first', async () => {
     const { signsOf, asked, outcomes } = await world(
       symbols('PHISHING', 'MISSING_TO', 'DBL_PHISH', 'constructor'),
     )
@@ -82,19 +82,19 @@ describe('what Rspamd finds', () => {
     expect(request?.message).toContain('http://203.0.113.7/')
   })
 
-  it('is nothing when it is about other things than links', async () => {
+  it('are ignored when they are not about links', async () => {
     const { signsOf, outcomes } = await world(symbols('BAYES_SPAM', 'MIME_HTML_ONLY'))
     expect(await signsOf()).toEqual([])
     expect(outcomes).toEqual(['nothing'])
   })
 
-  it('weighs 100 at most', async () => {
+  it('weigh 100 at most', async () => {
     const { signsOf } = await world(symbols('DBL_PHISH', 'PHISHED_OPENPHISH', 'DBL_MALWARE'))
     expect(await signsOf()).toMatchObject([{ weight: 100 }])
   })
 })
 
-describe('an Rspamd that does not answer well stops nothing', () => {
+describe('an Rspamd that fails', () => {
   it.each<[string, Answer]>([
     ['an error', (response) => response.writeHead(500).end('{"error":"x"}')],
     ['no JSON', (response) => response.end('<html>')],
@@ -106,13 +106,13 @@ describe('an Rspamd that does not answer well stops nothing', () => {
       (response) => response.writeHead(200, { 'content-length': '99' }).write('{"sym'),
     ],
     ['far too much', (response) => response.end(' '.repeat(3_000_000))],
-  ])('%s', async (_, answer) => {
+  ])('stops no mail: %s', async (_, answer) => {
     const { signsOf, outcomes } = await world(answer, 1_000)
     expect(await signsOf()).toEqual([])
     expect(outcomes).toEqual(['failed'])
   })
 
-  it('silence, until the deadline', async () => {
+  it('stops no mail when it is silent until the deadline', async () => {
     const { signsOf, outcomes } = await world(() => undefined, 50)
     expect(await signsOf({ html: ['<input type=password>'] })).toMatchObject([
       { kind: 'password_field' },
@@ -120,7 +120,7 @@ describe('an Rspamd that does not answer well stops nothing', () => {
     expect(outcomes).toEqual(['failed'])
   })
 
-  it('after five failures in a row it is left alone for 30 s, and then asked again', async () => {
+  it('is left alone for 30 s after five failures in a row, and then asked again', async () => {
     const { signsOf, outcomes, asked, clock } = await world((response, n) =>
       n <= 5 ? response.writeHead(503).end() : symbols('DBL_PHISH')(response, n),
     )
@@ -134,7 +134,7 @@ describe('an Rspamd that does not answer well stops nothing', () => {
   })
 })
 
-it('content of over a million characters is not passed on', async () => {
+it('does not pass content of over a million characters to Rspamd', async () => {
   const { signsOf, outcomes, asked } = await world(symbols('DBL_PHISH'))
   expect(await signsOf({ html: ['x'.repeat(1024 * 1024 + 1)] })).toEqual([])
   expect(outcomes).toEqual(['skipped'])
@@ -142,7 +142,7 @@ it('content of over a million characters is not passed on', async () => {
 })
 
 describe('without a free file descriptor', () => {
-  it('Rspamd is not asked, and however often that is, it is asked again at once', async () => {
+  it('does not ask Rspamd, and asks again at once afterwards', async () => {
     const outcomes: RspamdOutcome[] = []
     let hasNoDescriptor = true
     const rspamd = createRspamd({
