@@ -1,5 +1,5 @@
 /**
- * Mail from strangers that is made to exhaust whoever authenticates it, through the SMTP door of a whole
+ * Mail from strangers that is made to exhaust authentication, through the SMTP door of a whole
  * service: the processor time of its event loop is read from the kernel.
  */
 import { readFileSync } from 'node:fs'

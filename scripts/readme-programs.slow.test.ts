@@ -36,7 +36,7 @@ async function run({ name, number, code }: Program, env: Record<string, string>)
 
 const all = ['runtime', 'mail', 'embedded-postgres'].flatMap(programsOf)
 
-it('finds the programs of the READMEs', () => {
+it('the programs of the READMEs are found', () => {
   expect(all.map(({ name }) => name)).toEqual([
     ...['runtime', 'runtime', 'mail', 'mail', 'embedded-postgres'],
   ])

@@ -1,7 +1,7 @@
 /**
  * Callbacks of a relay provider and the processes that take them, killed at each place between the
  * request and its effect. The provider comes again until it has been answered 200; from then on it is
- * the service that must not lose it. Each report counts once, whoever is killed.
+ * the service that must not lose it. Each report counts once, whichever process is killed.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -52,13 +52,13 @@ afterEach(async () => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true })
 }, TEST_MS)
 
-it('[G1] the primary is killed and its replica promoted: no accepted mail is lost, none is refused as unauthorized, and the service goes on by itself', {
+it('[G1] after the primary was killed and its replica promoted, no accepted mail is lost, none is refused as unauthorized, and the service continues by itself', {
   timeout: TEST_MS,
 }, async () => {
   await failOver(() => primary.kill())
 })
 
-it('[G2] the primary freezes and its replica is promoted: the same, without waiting for the old connections', {
+it('[G2] after the primary froze and its replica was promoted, no mail is lost, and nothing waits for the old connections', {
   timeout: TEST_MS,
 }, async () => {
   await failOver(async () => primary.freeze())

@@ -1,6 +1,6 @@
 /**
  * Opens that are answered from a tracker's disk, and the tracker killed at each place between the
- * request and its event. Whoever was answered is told of once; whoever was not may be, once.
+ * request and its event. A hit that was answered is reported once; a hit without an answer may be reported once.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

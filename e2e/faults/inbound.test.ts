@@ -137,7 +137,7 @@ it('[I9] a message is reported once when a process is killed after storing it, b
   expect(await dying.process.exited).toMatchObject({ signal: 'SIGKILL' })
   await receiving()
   expect((await sendSmtpTo(smtpPort, letter)).message).toMatch(/^250 /)
-  // Whoever was killed may have taken it: the next has it when that lease is over.
+  // The killed process may have taken it: the next one gets it when that lease is over.
   await scene.receiver.waitForRequests(1, TEST_MS)
   await expectOnly(scene, 'unanswered')
 })

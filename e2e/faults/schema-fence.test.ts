@@ -81,7 +81,7 @@ async function untilReadyIs(status: number): Promise<string> {
   }
 }
 
-it('[G4] an older process works beside a harmless migration; after a breaking one it stops working, says so and stays up, and the newer one goes on', {
+it('[G4] an older process works beside a harmless migration, and stops working, visibly, at a breaking one', {
   timeout: TEST_MS,
 }, async () => {
   const { apiKey, client } = await old.newTenant()

@@ -33,7 +33,7 @@ async function ended(work: Promise<unknown>): Promise<unknown[]> {
 }
 
 describe('work with a time limit', () => {
-  it('answers, or fails, as it does within its time, and leaves no timer', async () => {
+  it('returns or throws like the work within its time, and leaves no timer', async () => {
     expect(
       await ended(
         withTimeout(
@@ -45,20 +45,20 @@ describe('work with a time limit', () => {
     expect(await ended(withTimeout(lasting(99, fail('no')), 100))).toEqual(['fails', 'no', 0])
   })
 
-  it('fails with a TimeoutError when its time is over', async () => {
+  it('throws a TimeoutError when its time is over', async () => {
     const late = withTimeout(lasting(200, fail('no')), 100)
     const told = late.catch((error: unknown) => error)
     expect(await ended(late)).toEqual(['fails', 'took longer than 100 ms', 1])
     expect(await told).toBeInstanceOf(TimeoutError)
   })
 
-  it('does what is asked for instead when its time is over', async () => {
+  it('runs the given fallback instead when its time is over', async () => {
     const work = () => lasting(200, () => 'work')
     expect((await ended(withTimeout(work(), 100, () => 'late')))[1]).toBe('late')
     expect((await ended(withTimeout(work(), 100, fail('late'))))[1]).toBe('late')
   })
 
-  it('ends as late when the end of its time makes it fail', async () => {
+  it('throws at the same moment when its end makes the work fail', async () => {
     const work = Promise.withResolvers()
     const late = () => {
       work.reject(new Error('cut'))
@@ -67,7 +67,7 @@ describe('work with a time limit', () => {
     expect(await ended(withTimeout(work.promise, 100, late))).toEqual(['answers', 'late', 0])
   })
 
-  it('is waited for at most so long, and its failure within the time is told', async () => {
+  it('is awaited for a bounded time, and its failure within the time is thrown', async () => {
     expect(await ended(waitAtMost(lasting(200, fail('no')), 100))).toEqual([
       'answers',
       undefined,
@@ -77,7 +77,7 @@ describe('work with a time limit', () => {
   })
 })
 
-it('a pause ends after its time, and at once when the signal fires', async () => {
+it('ends a pause after its time, and at once when the signal fires', async () => {
   vi.useRealTimers()
   const stop = new AbortController()
   expect(await pause(1, stop.signal)).toBe(true)

@@ -1,4 +1,4 @@
-/** Statistics: each fact is counted once, in its own transaction, whoever folds when. */
+/** Statistics: each fact is counted once, in its own transaction, whichever process folds. */
 import { type GetStatisticsQuery, getStatisticsAnswer } from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'

@@ -42,7 +42,7 @@ async function refused(reply = '550 5.1.1 no such user') {
 }
 
 describe('email show', () => {
-  it('shows status, attempt, host, reply, events and what to do', async () => {
+  it('shows status, attempt, host, reply, events and advice', async () => {
     const { mailerId, refId } = await refused()
     const { code, out } = await run('email', 'show', refId)
     expect(code).toBe(0)
@@ -57,7 +57,7 @@ describe('email show', () => {
     expect(out.split('\n').length).toBeLessThan(25)
   })
 
-  it('says how to send again what another address would not have helped', async () => {
+  it('suggests another send where another address would not have helped', async () => {
     const { mailerId, refId } = await refused('554 5.7.1 Relay access denied')
     const { out } = await run('email', 'show', refId)
     expect(out).toContain(`postrider mailer test tn_a ${mailerId}`)
@@ -77,7 +77,7 @@ describe('email show', () => {
     expect(out).not.toContain('postrider mailer test')
   })
 
-  it('says of a bounce whether the address is suppressed now, and how that is lifted', async () => {
+  it('says whether a bounced address is suppressed now, and how to lift that', async () => {
     await world.serve().then(({ port }) => addMailer(world.db, { port }))
     const refId = await accept(world.db, { to: [{ email: 'bob@example.com' }] })
     await drain(world.db, world.sender())
@@ -97,19 +97,19 @@ describe('email show', () => {
     expect(suppressed.out).toContain('DELETE /v1/suppressions/bob%40example.com')
   })
 
-  it('repeats what is neither a ref_id nor an address', async () => {
+  it('repeats an argument that is neither a ref_id nor an address', async () => {
     const { code, err } = await run('email', 'show', 'no-such-thing')
     expect(code).toBe(1)
     expect(err).toContain('no-such-thing is neither a ref_id nor an address')
   })
 
-  it('takes a ref_id in lower case, and an address in any case', async () => {
+  it('accepts a ref_id in lower case, and an address in any case', async () => {
     const { refId } = await refused()
     expect((await run('email', 'show', refId.toLowerCase())).code).toBe(0)
     expect((await run('email', 'show', 'ADA@example.com')).out).toContain(refId)
   })
 
-  it('shows the latest email to an address, and lists the earlier ones', async () => {
+  it('shows the latest email to an address, and lists earlier ones', async () => {
     const { refId: earlier } = await refused()
     const latest = await accept(world.db)
     const { out } = await run('email', 'show', 'ada@example.com')
@@ -122,7 +122,7 @@ describe('email show', () => {
     expect(logs.map((log: { ref_id: string }) => log.ref_id)).toEqual([latest, earlier])
   })
 
-  it('says when the next attempt of a deferred mail is made', async () => {
+  it('shows the time of the next attempt of a deferred mail', async () => {
     const server = await world.serve(({ phase }) =>
       phase === 'rcpt' ? '451 4.7.1 greylisted, try again later' : undefined,
     )
@@ -143,7 +143,7 @@ describe('email show', () => {
     expect(shown.out).toContain('gone')
   })
 
-  it('ends with 1 for what is not there, and for what belongs to another tenant', async () => {
+  it('ends with 1 for an unknown email, and for one of another tenant', async () => {
     const { refId } = await refused()
     for (const args of [
       ['01ARZ3NDEKTSV4RRFFQ69G5FAV'],
@@ -162,7 +162,7 @@ describe('email show', () => {
 })
 
 describe('email list', () => {
-  it('lists what failed, over tenants, newest first', async () => {
+  it('lists failed emails of all tenants, newest first', async () => {
     const { refId } = await refused()
     const delivered = await world.serve()
     await world.db.query('delete from mailers_mailer')
@@ -184,7 +184,7 @@ describe('email list', () => {
 })
 
 describe('mailer list', () => {
-  it('shows state, queue and last error, and what needs a look first', async () => {
+  it('shows state, queue and last error, with problems first', async () => {
     const fine = await addMailer(world.db, { email: 'fine@example.com' })
     const away = await addMailer(world.db, { port: 1 })
     await accept(world.db)

@@ -56,7 +56,7 @@ const withLogin = ['--username', USERNAME, '--password-file', passwordFile]
 const steps = (out: string) =>
   [...out.matchAll(/^(\w+) +(ok|FAIL) /gm)].map(([, a, b]) => `${a} ${b}`)
 
-describe('on a server', () => {
+describe('mailer test of a server', () => {
   it('shows each step of a login, with the certificate, and no secret', async () => {
     const tls = { mode: 'starttls', key: pem('localhost.key'), cert: pem('localhost.pem') } as const
     await serve({ tls })
@@ -82,7 +82,7 @@ describe('on a server', () => {
     expect(out).toMatch(/The login works\.\n$/)
   })
 
-  it('by TLS from the first byte', async () => {
+  it('uses TLS from the first byte on request', async () => {
     const tls = { mode: 'implicit', key: pem('localhost.key'), cert: pem('localhost.pem') } as const
     await serve({ tls })
     const { out } = await onServer('--secure', 'SSL', '--no-tls-verify')
@@ -90,7 +90,7 @@ describe('on a server', () => {
     expect(out).toContain('no login is configured')
   })
 
-  it('a certificate that is not trusted: exit code 1, and what a send would make of it', async () => {
+  it('ends with 1 at an untrusted certificate, and says what a send would do', async () => {
     const tls = { mode: 'implicit', key: pem('localhost.key'), cert: pem('localhost.pem') } as const
     await serve({ tls })
     const { code, out } = await onServer('--secure', 'SSL', '--json')
@@ -104,7 +104,7 @@ describe('on a server', () => {
     ['535 5.7.8 no', 'auth_rejected', 'once a second try has failed too'],
     ['535 5.7.139 SmtpClientAuthentication is disabled', 'auth_rejected', 'at once'],
     ['454 4.7.0 Temporary authentication failure', 'auth_temporary', 'would be tried again'],
-  ])('a login that is answered %s', async (reply, category, follows) => {
+  ])('reports a login that is answered %s', async (reply, category, follows) => {
     await serve({ script: ({ phase }) => (phase === 'auth' ? reply : undefined) })
     const { code, out } = await onServer('--secure', 'None', ...withLogin)
     expect(code).toBe(1)
@@ -114,14 +114,14 @@ describe('on a server', () => {
     expect(out).toContain(follows)
   })
 
-  it('strikes out a login that the server repeats', async () => {
+  it('hides a login that the server repeats', async () => {
     await serve({
       script: ({ phase, line }) => (phase === 'auth' ? `535 5.7.8 you said ${line}` : undefined),
     })
     expect((await onServer('--secure', 'None', ...withLogin)).out).toContain('[redacted]')
   })
 
-  it('one that is not there, has no name, or must not be reached', async () => {
+  it('reports a server that is not there, has no name, or must not be reached', async () => {
     await serve()
     await server.close()
     const away = await onServer('--secure', 'None')
@@ -140,12 +140,12 @@ describe('on a server', () => {
     [['tn_a', 'smtp_x', '--host', 'x.example', '--port', '25']],
     [['--host', 'x.example', '--port', '25', '--username', 'u']],
     [['--host', 'x.example', '--port', '0']],
-  ])('exit code 2 for %j', async (args) => {
+  ])('ends with 2 for %j', async (args) => {
     expect(await run(args)).toMatchObject({ code: 2, out: '' })
   })
 })
 
-describe('of a mailer', () => {
+describe('mailer test of a stored mailer', () => {
   async function mailerWith(password: string) {
     const key = { tenantId: 'tn_a', mailerId: newId('smtp') }
     const secret = sealPassword(createKeyRing(KEYS), key, password)
@@ -153,7 +153,7 @@ describe('of a mailer', () => {
     return key.mailerId
   }
 
-  it('logs in with what is stored', async () => {
+  it('logs in with the stored configuration', async () => {
     await serve()
     const mailerId = await mailerWith(PASSWORD)
     const { code, out } = await run(['tn_a', mailerId])
@@ -162,7 +162,7 @@ describe('of a mailer', () => {
     expect(steps(out)).toContain('auth ok')
   })
 
-  it('leaves its state as it is, whatever the server says', async () => {
+  it('keeps the state of the mailer, whatever the server says', async () => {
     await serve()
     const mailerId = await mailerWith('wrong')
     const { code, out } = await run(['tn_a', mailerId, '--json'])
@@ -177,7 +177,7 @@ describe('of a mailer', () => {
     expect(rows).toEqual([{ state: 'active' }])
   })
 
-  it("exit code 1 for no mailer, or another tenant's", async () => {
+  it('ends with 1 for an unknown mailer, and for one of another tenant', async () => {
     await serve()
     const mailerId = await mailerWith(PASSWORD)
     for (const args of [

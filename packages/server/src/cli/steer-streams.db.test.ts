@@ -54,8 +54,8 @@ async function age(interval: string): Promise<void> {
   )
 }
 
-describe('pause and resume', () => {
-  it('a paused webhook gets nothing and loses nothing; resumed, it gets all of it', async () => {
+describe('stream pause and resume', () => {
+  it('send nothing to a paused webhook, and everything after the resume', async () => {
     const { webhookId } = await world.register(receiver.origin)
     const dispatcher = await world.dispatcher()
     await run('pause', webhookId)
@@ -68,7 +68,7 @@ describe('pause and resume', () => {
     expect(received()).toHaveLength(2)
   })
 
-  it('a failed delivery waits through the pause, and is repeated byte for byte', async () => {
+  it('keep a failed delivery through the pause, which is repeated byte for byte', async () => {
     const { webhookId } = await world.register(receiver.origin)
     receiver.setScript([500, 200, 200])
     const dispatcher = await world.dispatcher()
@@ -86,7 +86,7 @@ describe('pause and resume', () => {
     expect(received()).toHaveLength(3)
   })
 
-  it('what waited through the pause of a failing webhook is not given up when it fails again', async () => {
+  it('do not give up a delivery of a failing webhook for the time of the pause', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript(() => 500)
     const dispatcher = await world.dispatcher()
@@ -106,7 +106,7 @@ describe('pause and resume', () => {
     expect(first).toMatchObject({ status: 'exhausted', attempts: 3 })
   })
 
-  it('a parked event is not given up for the time of the pause either', async () => {
+  it('do not give up a parked event for the time of the pause', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript(() => 400)
     const dispatcher = await world.dispatcher()
@@ -125,7 +125,7 @@ describe('pause and resume', () => {
     expect(await world.deliveries(key)).toMatchObject([{ status: 'exhausted', attempts: 3 }])
   })
 
-  it('resume ends a back-off: the receiver that was mended is asked at once', async () => {
+  it('end a back-off: a receiver that was fixed is tried at once', async () => {
     const { webhookId } = await world.register(receiver.origin)
     receiver.setScript([500, 200])
     const dispatcher = await world.dispatcher()
@@ -137,7 +137,7 @@ describe('pause and resume', () => {
   })
 })
 
-describe('resume of parked events', () => {
+describe('stream resume with parked events', () => {
   it('tries them at once', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript([422, 200])
@@ -152,8 +152,8 @@ describe('resume of parked events', () => {
   })
 })
 
-describe('replay', () => {
-  it('to a paused webhook: waits for the end of the pause, and says so', async () => {
+describe('stream replay', () => {
+  it('queues for a paused webhook until the end of the pause, and says so', async () => {
     const { webhookId } = await world.register(receiver.origin)
     const dispatcher = await world.dispatcher()
     await world.record(newEvent())
@@ -165,7 +165,7 @@ describe('replay', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  it('since a time, up to a time: what happened then goes again, as it was', async () => {
+  it('sends the events of a time range again, unchanged', async () => {
     const { webhookId } = await world.register(receiver.origin)
     const dispatcher = await world.dispatcher()
     const start = world.clock.now()
@@ -188,7 +188,7 @@ describe('replay', () => {
     })
   })
 
-  it('what was not delivered, since the beginning', async () => {
+  it('sends undelivered events since the beginning', async () => {
     const { webhookId } = await world.register(receiver.origin)
     const dispatcher = await world.dispatcher()
     await world.record(newEvent())
@@ -204,7 +204,7 @@ describe('replay', () => {
     expect(json()).toMatchObject({ replayed: 1 })
   })
 
-  it('of one email; of one webhook alone, though the tenant has another', async () => {
+  it('sends the events of one email, and of one webhook only', async () => {
     const { webhookId } = await world.register(receiver.origin)
     const other = await world.register(receiver.origin, { tenantId: 'tn_b' })
     const refId = newUlid()
@@ -229,7 +229,7 @@ describe('replay', () => {
     expect(result.err).toContain(message)
   })
 
-  it('1: a webhook that is not there, or not active', async () => {
+  it('ends with 1 for a webhook that is unknown or not active', async () => {
     const { webhookId } = await world.register(receiver.origin)
     expect(await run('replay', 'wh_absent', '--since', '1h')).toMatchObject({
       ...{ code: 1, err: 'There is no webhook wh_absent\n' },

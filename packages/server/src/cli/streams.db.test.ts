@@ -103,7 +103,7 @@ async function streamOf(webhookId: string): Promise<Record<string, unknown> | un
 }
 
 describe('stream list', () => {
-  it('shows what waits for each webhook, since when it fails, and what is paused', async () => {
+  it('shows the waiting events of each webhook, since when it fails, and what is paused', async () => {
     await addStream('wh_1', { event: 'EMAIL_EVENT' })
     await addPending('wh_1', 3)
     await addStream('wh_2', { owner: 'imap_1', failingFor: '2 hours' })
@@ -150,7 +150,7 @@ describe('stream list', () => {
     })
   })
 
-  it('as a table, never with the address, which may hold a secret', async () => {
+  it('prints a table without the address, which may hold a secret', async () => {
     await addStream('wh_1', { event: 'EMAIL_EVENT' })
     await addPending('wh_1', 3)
     await addStream('wh_2', { owner: 'imap_1', failingFor: '2 hours' })
@@ -176,7 +176,7 @@ describe('stream list', () => {
     ],
     [['--failing', '--tenant', 'tn_b'], ['wh_4']],
     [['--tenant', 'tn_c'], []],
-  ])('%j shows those alone', async (options, ids) => {
+  ])('%j shows the matching ones only', async (options, ids) => {
     await addStream('wh_1')
     await addStream('wh_2', { failingFor: '1 minute' })
     await addStream('wh_3', { tenantId: 'tn_b' })
@@ -185,7 +185,7 @@ describe('stream list', () => {
     expect(streams.map((one: { webhook_id: string }) => one.webhook_id)).toEqual(ids)
   })
 
-  it('1: a tenant that is not there', async () => {
+  it('ends with 1 for an unknown tenant', async () => {
     expect(await run('stream', 'list', '--tenant', 'tn_x')).toMatchObject({
       ...{ code: 1, out: '', err: 'There is no tenant tn_x\n' },
     })
@@ -212,7 +212,7 @@ describe('stream list', () => {
     ])
   })
 
-  it('a receiver that refuses one event after the other fails, since the first of them', async () => {
+  it('shows a receiver that refuses one event after the other as failing since the first', async () => {
     await addStream('wh_1', { parkedInRow: 9 })
     await addPending('wh_1', 1)
     await addStream('wh_2', { parkedInRow: 10 })
@@ -230,7 +230,7 @@ describe('stream list', () => {
     expect(failing).not.toContain('wh_1')
   })
 
-  it('counts a large backlog no further than it must', async () => {
+  it('counts a large backlog up to its bound', async () => {
     await addStream('wh_1')
     await addPending('wh_1', 10_001)
     expect((await run('stream', 'list')).out).toMatch(/ 10000\+ /)
@@ -239,7 +239,7 @@ describe('stream list', () => {
     })
   })
 
-  it('shows all of many', async () => {
+  it('shows all of many streams', async () => {
     await database.db.query(
       `insert into webhooks_stream (tenant_id, webhook_id, bucket, mode)
        select 'tn_' || n % 3, 'wh_' || n, 0, 'array' from generate_series(1, 450) n`,
@@ -254,7 +254,7 @@ describe('stream list', () => {
 })
 
 describe('stream pause and resume', () => {
-  it('pause: keeps the first time, and touches no other webhook', async () => {
+  it('pause keeps the first time, and touches no other webhook', async () => {
     await addStream('wh_1')
     await addStream('wh_2')
     const { code, out, err } = await run('stream', 'pause', 'wh_1')
@@ -267,7 +267,7 @@ describe('stream pause and resume', () => {
     expect(await streamOf('wh_2')).toMatchObject({ paused_at: null })
   })
 
-  it('pause: says so when the webhook is inactive, and the list goes on saying it', async () => {
+  it('pause says that the webhook is inactive, and so does the list', async () => {
     await addStream('wh_1')
     await database.db.query('update webhooks_subscription set active = false')
     const { out } = await run('stream', 'pause', 'wh_1')
@@ -278,7 +278,7 @@ describe('stream pause and resume', () => {
     expect(streams).toMatchObject([{ state: 'paused', active: false }])
   })
 
-  it('pause: 1 for a webhook that is deleted, whose events are being discarded', async () => {
+  it('pause ends with 1 for a deleted webhook whose events are being discarded', async () => {
     await addStream('wh_1', { isDeleted: true })
     expect(await run('stream', 'pause', 'wh_1')).toMatchObject({
       ...{ code: 1, out: '', err: expect.stringMatching(/^wh_1 is deleted: /) },
@@ -286,7 +286,7 @@ describe('stream pause and resume', () => {
     expect(await streamOf('wh_1')).toMatchObject({ paused_at: null })
   })
 
-  it('resume: due at once with a clean record, as if it had never failed', async () => {
+  it('resume makes the stream due at once, as if it had never failed', async () => {
     await addStream('wh_1', { state: 'idle', isPaused: true, failingFor: '4 days' })
     const { code, out } = await run('stream', 'resume', 'wh_1')
     expect({ code, out }).toEqual({
@@ -305,14 +305,14 @@ describe('stream pause and resume', () => {
   it.each([
     [{ isActive: false }, 'inactive'],
     [{ isDeleted: true }, 'deleted'],
-  ])('resume: says what becomes of the queue of %j', async (o, word) => {
+  ])('resume says what happens to the queue of %j', async (o, word) => {
     await addStream('wh_1', { isPaused: true, ...o })
     expect((await run('stream', 'resume', 'wh_1')).out).toBe(
       `Resumed wh_1 of tn_a: but the webhook is ${word}, so running dispatchers discard what is queued for it.\n`,
     )
   })
 
-  it.each(['pause', 'resume'])('%s: 1 for a webhook that is not there', async (verb) => {
+  it.each(['pause', 'resume'])('%s ends with 1 for an unknown webhook', async (verb) => {
     expect(await run('stream', verb, 'wh_absent')).toEqual({
       ...{ code: 1, out: '', err: 'There is no webhook wh_absent\n', json: expect.anything() },
     })

@@ -76,7 +76,7 @@ const ALL = ['asked', 'blocked', 'full', 'gone', 'known', 'listed', 'unsaid'].ma
 const COUNTS = { reviewed: 6, sufficient: 1, insufficient: 2, unknown: 3 }
 
 describe('suppressions review', () => {
-  it('lists what would not suffice and what nobody knows, and changes nothing', async () => {
+  it('lists entries that would not suffice, and unknown ones, and changes nothing', async () => {
     await oneOfEach()
     const { suppressions, applied, counts } = await review()
     expect(
@@ -100,14 +100,14 @@ describe('suppressions review', () => {
     expect(await suppressed()).toEqual(ALL)
   })
 
-  it('lifts what would not suffice with --apply, and nothing else', async () => {
+  it('lifts entries that would not suffice with --apply, and no others', async () => {
     await oneOfEach()
     expect((await review('--apply')).counts).toEqual({ ...COUNTS, lifted: 2 })
     expect(await suppressed()).toEqual(ALL.filter((email) => !/^(blocked|full)@/.test(email)))
     expect((await review('--apply')).counts).toMatchObject({ insufficient: 0, lifted: 0 })
   })
 
-  it('says it in words, with the evidence', async () => {
+  it('explains each entry with its evidence', async () => {
     await suppressedBy('blocked@example.com', { reason: '550 Your IP address blocked' })
     const { code, out } = await run()
     expect(code).toBe(0)
@@ -123,7 +123,7 @@ describe('suppressions review', () => {
     expect((await run()).out).toContain('Reviewed 0 addresses')
   })
 
-  it('keeps an address of which one report suffices, whatever the others say', async () => {
+  it('keeps an address for which one report suffices, whatever the others say', async () => {
     await suppressedBy('ada@example.com', { reason: '550 Your IP address blocked' })
     const again = await world.send({ tenantId, email: { to: [{ email: 'ada@example.com' }] } })
     await world.report(account, { type: 'bounced', mail: again, reason: '550 5.1.1 no such user' })
@@ -134,7 +134,7 @@ describe('suppressions review', () => {
     expect((await review('--apply')).counts).toMatchObject({ sufficient: 1, lifted: 0 })
   })
 
-  it('goes over all tenants, or keeps to the one that is named', async () => {
+  it('covers all tenants, or the named one', async () => {
     const other = await addTenant()
     await suppressedBy('blocked@example.com', { reason: '550 Your IP address blocked' })
     await suppress('blocked@example.com', 'bounced', other)
@@ -149,7 +149,7 @@ describe('suppressions review', () => {
     expect([missing.code, missing.err]).toEqual([1, 'There is no tenant tn_none\n'])
   })
 
-  it('reads page by page, and lifts on each', async () => {
+  it('reads page by page, and lifts on each page', async () => {
     await suppressedBy('first@example.com', { reason: '550 Your IP address blocked' })
     for (let i = 0; i < 450; i++) await suppress(`n${i}@example.com`)
     await suppressedBy('last@example.com', { reason: '550 Your IP address blocked' })
@@ -164,7 +164,7 @@ describe('suppressions review', () => {
   })
 })
 
-it('a suppression that was made anew, or for another reason, is not lifted', async () => {
+it('does not lift an entry that was made anew or for another reason', async () => {
   await suppress('ada@example.com')
   const row = { emailKey: 'ada@example.com', id: newUlid() }
   expect(await liftBounced(world.db, tenantId, [row])).toBe(0)

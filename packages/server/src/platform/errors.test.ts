@@ -2,7 +2,7 @@ import { RefusedError } from '@postrider/runtime/refused-error'
 import { expect, it } from 'vitest'
 import { ApiError, refusalOf } from './errors.ts'
 
-it('answers a full limiter with 429, its policy and when to come again', () => {
+it('answers a full limiter with 429, its policy and the time to try again', () => {
   const refusal = refusalOf(new RefusedError('reads', { quota: 3, retryAfterS: 1 }))
   expect(refusal).toMatchObject({
     code: 'rate_limited',
@@ -14,11 +14,11 @@ it('answers a full limiter with 429, its policy and when to come again', () => {
   })
 })
 
-it('answers what has stopped with 503', () => {
+it('answers a stopped service with 503', () => {
   expect(refusalOf(new RefusedError('reads'))).toMatchObject({ code: 'unavailable', status: 503 })
 })
 
-it('takes a refusal of the API as it is, and no other error for one', () => {
+it('keeps a refusal of the API, and treats no other error as one', () => {
   const refusal = new ApiError('not_found')
   expect(refusalOf(refusal)).toBe(refusal)
   expect(refusalOf(new Error('other'))).toBeUndefined()

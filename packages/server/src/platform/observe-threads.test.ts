@@ -3,7 +3,7 @@ import { createLogger } from './log.ts'
 import { createMetrics } from './metrics.ts'
 import { createThreadJobsObserver } from './observe-threads.ts'
 
-it('counts jobs by pool and outcome, and logs what a limit has ended by the name of the limit', async () => {
+it('counts jobs by pool and outcome, and logs the name of an exceeded limit', async () => {
   const metrics = createMetrics()
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }

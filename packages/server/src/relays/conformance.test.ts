@@ -281,7 +281,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       })
     })
 
-    it.each([500, 502, 503, 504])('of %i means a retry, whoever sent it', async (status) => {
+    it.each([500, 502, 503, 504])('of %i means a retry, also from a gateway', async (status) => {
       for (const form of ['own', 'page', 'empty'] as const) {
         const failure = await answering(status, { form })
         expect(failure).toMatchObject({ retryable: true, authRejected: false })

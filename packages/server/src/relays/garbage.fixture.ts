@@ -1,4 +1,4 @@
-/** What a provider, or whoever is in its place, could say; and mails that nobody would write. */
+/** Answers that a provider, or a host in its place, could give; and mails that nobody would write. */
 import fc from 'fast-check'
 import type { RelayAnswer, RelayMail } from './relay.ts'
 

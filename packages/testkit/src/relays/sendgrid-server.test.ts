@@ -418,7 +418,7 @@ describe('the webhook', () => {
     ])
     expect(taken?.messageId.startsWith(`${taken.id}.`)).toBe(true)
     expect(isSigned(request)).toBe(true)
-    // Whoever writes the JSON again has other bytes than were signed.
+    // Serialising the JSON again gives other bytes than were signed.
     expect(request?.body.toString()).not.toBe(JSON.stringify(request?.json))
   })
 

@@ -1,4 +1,4 @@
-/** What waits in the inbox is applied, whole and once, whatever is in it and whoever is at it. */
+/** Callbacks in the inbox are applied whole and once, whatever their content is and whichever process applies them. */
 import { describe, expect, it } from 'vitest'
 import { failingOnce } from '../../../test/failing-once.ts'
 import {

@@ -125,7 +125,7 @@ describe('[7.4] an MX alone', () => {
 })
 
 describe('[7.4] a TXT record', () => {
-  it('proves a domain for the tenant that it names, whoever was first', async () => {
+  it('proves a domain for the tenant that it names, even if another was first', async () => {
     world.publish(await world.configure(NAME), 'MX')
     world.publish(await world.configure(NAME, { key: 'b' }), 'TXT')
     expect(await receiver()).toBe('tn_b')

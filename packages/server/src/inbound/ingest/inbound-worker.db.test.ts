@@ -1,4 +1,4 @@
-/** What was received is reported once, whoever is at it, whatever ends them, and whoever else's it is. */
+/** Received mail is reported once, by any number of processes, whatever ends them, and for every tenant. */
 import { incomingEmail } from '@postrider/contract'
 import { Errors } from 'typebox/value'
 import { describe, expect, it } from 'vitest'

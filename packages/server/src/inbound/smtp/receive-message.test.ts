@@ -11,7 +11,7 @@ import { PIECE_BYTES } from './receive-throttle.ts'
 const ADDRESS = '192.0.2.1'
 const UNTIMED_BYTES = 256 * 1024
 
-/** A message that comes in, and whoever waits for a turn with it. */
+/** A message that is received, and the pieces that wait for a turn. */
 function receive() {
   const stream = Object.assign(new PassThrough({ highWaterMark: 1 }), { byteLength: 0 })
   const budget = createByteLimiter({

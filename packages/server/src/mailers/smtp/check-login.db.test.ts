@@ -25,7 +25,7 @@ async function listen(onSocket: (socket: Socket) => void) {
   return { port: (server.address() as AddressInfo).port, close }
 }
 
-/** What a tenant is told of a peer that does this to every connection. */
+/** The message to a tenant about a peer that does this to every connection. */
 async function toldOf(onSocket: (socket: Socket) => void, secure: 'Auto' | 'SSL' = 'Auto') {
   const { port, close } = await listen(onSocket)
   cleanups.push(close)

@@ -50,7 +50,7 @@ const run = <T>(work: (dropper: PartitionDropper) => Promise<T>) =>
 const older = (dropper: PartitionDropper, days: number, now = NOW) =>
   dropper.listOlderThan({ tables: ['fact', 'absent'], ageMs: days * DAY_MS, now })
 
-/** Drops what is first in line. */
+/** Drops the first partition of the queue. */
 const dropFirst = () =>
   run(async (dropper) => {
     const [first] = await older(dropper, 2)
@@ -135,7 +135,7 @@ describe('dropping a partition', () => {
     await database.db.query('insert into fact values (current_date, 11)')
     expect(await dropFirst()).toMatchObject({ was: 'detaching', result: 'waiting' })
     await reader.end()
-    // Those that came after it was detached are not waited for, nor held up.
+    // Later readers and writers are neither waited for nor delayed.
     const result = await database.db.transaction(async (tx) => {
       await tx.query('select from fact limit 1')
       return await dropFirst()
@@ -148,7 +148,7 @@ describe('dropping a partition', () => {
   it('finishes what a dead process has detached', async () => {
     const name = `fact_${await dayBack(4)}`
     const holder = await database.db.transaction(async (tx) => {
-      // Whoever holds the table itself lets it be detached, and not dropped.
+      // A lock on the table itself allows detaching, and not dropping.
       await tx.query(`select from ${name}`)
       return await dropFirst()
     })

@@ -194,7 +194,7 @@ describe('changing the key of a domain', () => {
 })
 
 describe('deleting a domain', () => {
-  it('succeeds when it is gone, whoever deleted it', () => {
+  it('succeeds when another caller has deleted it', () => {
     const call = remove(account, domain)
     expect(call.request).toMatchObject({
       method: 'DELETE',

@@ -181,7 +181,7 @@ describe.each(['sparkpost', 'sendgrid'] as const)('a mail by %s', (kind) => {
       expect(mail.html).toContain(`<img src="${trackingUrls.openUrl(who)}"`)
       expect(mail.text).toContain('https://a.example/')
       expect(mail.text).toContain(page)
-      // SparkPost drops the header whoever sets it.
+      // SparkPost always drops the header.
       if (kind === 'sendgrid') {
         expect(headerOf(mail, 'List-Unsubscribe-Post')).toBe('List-Unsubscribe=One-Click')
         expect(headerOf(mail, 'List-Unsubscribe')).toBe(`<${page}>`)

@@ -4,7 +4,7 @@ import { createMailerQueue, type LeasedRecipient } from './mailer-queue.ts'
 
 const MB = 1024 * 1024
 
-/** Begins rows of so many MiB, as long as there is room. */
+/** Begins rows of so many MiB, as long as they fit. */
 function world() {
   const waiting = new Set<LeasedRecipient>()
   const budget = createLargeBudget({ isWaiting: (row) => waiting.has(row) })
@@ -22,7 +22,7 @@ function world() {
     waiting.delete(row)
     return budget.begin(row)
   }
-  /** Gives up when there is no room. */
+  /** Gives up when it does not fit. */
   const take = (tenantId: string, mb: number) => {
     const row = rowOf(tenantId, mb)
     const use = begin(row)

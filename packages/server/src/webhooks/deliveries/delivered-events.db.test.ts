@@ -1,4 +1,4 @@
-/** What reaches receivers of what was recorded, whoever takes it, and after changes of their webhooks. */
+/** Which recorded events reach which receiver, also after changes of their webhooks. */
 import {
   domainVerification,
   emailEventRequest,

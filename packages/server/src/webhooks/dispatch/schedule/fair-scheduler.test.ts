@@ -294,7 +294,7 @@ it('keeps every limit at every moment, and starts each stream once', () => {
             }
           check()
         }
-        // Whoever waits starts in the end.
+        // Every waiting stream starts in the end.
         while (running.size > 0) {
           leave([...running][0])
           check()

@@ -19,7 +19,7 @@ interface Stream {
   readonly pauseMs: number
   requests: number
   joinedMs: number
-  /** In line, at each step. */
+  /** Waiting, at each step. */
   readonly waits: number[]
 }
 
