@@ -8,7 +8,7 @@
  * path       mails of 5 kB accepted, sent, recorded and reported, against nodemailer's pool and
  *            Postfix into the same sink; --count 4000 mails a run
  * tracker    pixel and redirect, durable before the answer, against the same routes with nothing behind
- *            them; and what becomes of hits while the database stands still for 5 s; --seconds 8 a run
+ *            them; and what becomes of hits while the database is suspended for 5 s; --seconds 8 a run
  * callbacks  50,000 events of a relay provider: taken, durable before the answer, against a bare route that
  *            parses the same JSON; applied; and what another tenant's sends wait meanwhile
  * inbound    mail received by SMTP: stored before the answer, read, delivered to its webhook; against

@@ -58,7 +58,7 @@ export async function startServiceProcess(o: {
   return { origin, pid: child.pid ?? -1, stop }
 }
 
-/** Without the configuration of whoever runs the bench. */
+/** Without the configuration of the person who runs the bench. */
 function inheritedEnv(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env)
   return Object.fromEntries(entries.filter(([name]) => !name.startsWith('POSTRIDER_')))

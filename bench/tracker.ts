@@ -1,7 +1,7 @@
 /**
  * Opens and clicks: the service's pixel and redirect, each with its event on the disk before the
  * answer, in a file or in the database, against a bare Fastify route that answers the same bytes; and
- * what becomes of them while the database stands still for five seconds.
+ * what becomes of them while the database is suspended for five seconds.
  *
  * The addresses are those in mail that the service has sent. The tenant's webhook takes opens and
  * clicks, so that each is queued as well; no dispatcher runs.
@@ -51,7 +51,7 @@ interface Addresses {
   readonly pixels: readonly string[]
   /** Two of each recipient. */
   readonly links: readonly string[]
-  /** One of each, that nobody follows until the database stands still. */
+  /** One of each, that nobody follows until the database is suspended. */
   readonly unused: readonly string[]
 }
 

@@ -1,7 +1,7 @@
 /**
  * Words that the project has given up for the field's own, the length of sentences in documents, and
  * the length of commit subjects (CONTRIBUTING.md, "A change"). Documents are read whole; of sources only
- * the comments.
+ * the comments and the titles of tests.
  */
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
@@ -44,6 +44,9 @@ const givenUp: readonly GivenUp[] = [
   { word: /\b(smtp|login)[- ]line\b/i, say: 'connection pool, or login limiter' },
   { word: /\btall(y|ies)\b/i, say: 'counter' },
   { word: /\bmend(s|ed|ing)?\b/i, say: 'fix' },
+  { word: /\b(holds?|held|holding) up\b/i, say: 'delay' },
+  { word: /\bstood still\b/i, say: 'was suspended' },
+  { word: /\bwhoever\b/i, say: 'the process, caller or person that' },
   // Documents that are not in the repository.
   { word: /\b(spec|interface|contract),? §/i, say: 'docs/reference/<page>.md#<heading>' },
 ]
@@ -53,11 +56,17 @@ const files = projectFiles().filter((path) => path !== 'scripts/plain-words.test
 
 /** What a reader reads as a sentence: no code, no option of a command, no target of a link. */
 function proseOf(line: string, path: string): string {
-  const text = path.endsWith('.md') ? line : commentOf(line)
+  const text = path.endsWith('.md') ? line : `${commentOf(line)} ${titleOf(line, path)}`
   return text
     .replaceAll(/`[^`]*`/g, ' ')
     .replaceAll(/\]\([^)]*\)/g, ' ')
     .replaceAll(/--[\w-]+/g, ' ')
+}
+
+/** The title that a line of a test file gives to a test or a group of tests, if it does. */
+function titleOf(line: string, path: string): string {
+  if (!path.endsWith('.test.ts')) return ''
+  return /^\s*(?:(?:it|test|describe)\b.*?\(|\]\)?.*?\()(['"`])(.*)\1/.exec(line)?.[2] ?? ''
 }
 
 function findGivenUp(path: string, text: string): string[] {
@@ -81,6 +90,9 @@ it('a word that was given up is found in prose, and not in code', () => {
   const path = 'packages/server/src/sending/a.ts'
   expect(findGivenUp(path, '/** Wakes\n * the lane. */')).toEqual([`${path}:2: "lane": say queue`])
   expect(findGivenUp(path, 'a() // mended')).toEqual([`${path}:1: "mended": say fix`])
+  expect(findGivenUp('e2e/a.test.ts', "  it('wakes the lane', () => {")).toEqual([
+    'e2e/a.test.ts:1: "lane": say queue',
+  ])
   expect(findGivenUp('docs/a.md', 'Rooms.')).toEqual([
     'docs/a.md:1: "Rooms": say limits, or folders',
   ])

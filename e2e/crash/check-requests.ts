@@ -140,7 +140,7 @@ function checkAcknowledged(model: Model, blame: Blame): void {
   }
 }
 
-/** One receiver refuses some events: that holds up no others. */
+/** A receiver that refuses some events delays no others. */
 function checkHeldUp(model: Model, blame: Blame): void {
   const { poisonTakenAt = Number.POSITIVE_INFINITY } = model
   const firstTaken = new Map<string, Request>()

@@ -115,7 +115,7 @@ export type NemesisFact = At &
       }
     | { readonly fact: 'kill.planned'; readonly process: ProcessName }
     | {
-        /** It stood still for longer than its leases, and went on when another had its work. */
+        /** It was suspended for longer than its leases, and resumed when another had its work. */
         readonly fact: 'process.frozen' | 'process.thawed'
         readonly process: ProcessName
         readonly pid: number

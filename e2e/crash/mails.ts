@@ -29,7 +29,7 @@ export const lingering = 'lingering'
 const ENOUGH = 12
 const fates: readonly Fate[] = [
   {
-    // In flight for a good while, and then in the queue for long: a sender that stood still with it
+    // In flight for a good while, and then in the queue for long: a sender that was suspended with it
     // comes back to find that another is still at it.
     name: lingering,
     weight: 6,

@@ -74,7 +74,7 @@ export interface Model {
   readonly requests: readonly Request[]
   /** The events of each recipient (`<ref_id> <address>`), repetitions taken out, by event_at. */
   readonly eventsOf: ReadonlyMap<string, readonly DeliveredEvent[]>
-  /** When a process was killed, or stood still and then found its work taken over. */
+  /** When a process was killed, or was suspended and then found its work taken over. */
   readonly cuts: readonly Cut[]
   /** When a dispatcher was started beside another and took streams over from it. */
   readonly handovers: readonly number[]

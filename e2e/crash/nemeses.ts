@@ -1,4 +1,4 @@
-/** Who is killed when: each named failpoint once, or whoever the seed says whenever it says. */
+/** Which process is killed when: at each named failpoint once, or as the seed says. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster, RoleName } from './cluster.ts'
 import type { ProcessName, SmtpLogFact } from './history.ts'
@@ -30,7 +30,7 @@ const UNTIL_MS = 30_000
 
 /**
  * The roles go through their failpoints side by side; then the database is killed; then sender and
- * dispatcher stand still until others have their work, and go on.
+ * dispatcher are suspended until others have their work, and resume.
  */
 export const namedNemesis: Nemesis = async ({ cluster, load, followSmtp }) => {
   await Promise.all(

@@ -1,4 +1,4 @@
-/** Kills whoever receives, reads and reports mail, and lets the IMAP server misbehave meanwhile. */
+/** Kills the processes that receive, read and report mail, and lets the IMAP server misbehave meanwhile. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ImapServer, Random } from '@postrider/testkit'
 import type { Cluster } from '../cluster.ts'

@@ -110,7 +110,7 @@ export function forget({ directory }: InboundRound): void {
   rmSync(directory, { recursive: true, force: true })
 }
 
-/** Whoever does not run, or is about to die, is started without failpoints. */
+/** A process that does not run, or is about to die, is started without failpoints. */
 async function heal(cluster: Cluster): Promise<void> {
   for (const name of ['inbound', 'mailbox', 'dispatcher'] as const) {
     await cluster.stop(name)

@@ -402,8 +402,8 @@ export class Postrider {
   }
 
   /**
-   * Not repeated after a lost answer: what arrived meanwhile would be sent once more. Whoever
-   * wants certainty repeats with `undelivered: true`, which leaves out what has arrived.
+   * Not repeated after a lost answer: what arrived meanwhile would be sent once more. To be
+   * certain, repeat with `undelivered: true`, which leaves out what has arrived.
    */
   replayWebhookEvents(
     payload: inputs.ReplayWebhookEventsInput,

@@ -1,5 +1,5 @@
 /**
- * Room kept back in the data directory for the day the disk is full: a file of no meaning.
+ * Space kept back in the data directory for the day when the disk is full: a file without meaning.
  *
  * PostgreSQL ends when it cannot write its log, and needs some space to recover. The file is then
  * given up, recovery runs, frees old log, and what was accepted can be finished. It is made again

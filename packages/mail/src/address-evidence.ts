@@ -209,7 +209,7 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
 ]
 
 /**
- * What says nothing of a cause: that it was not delivered, advice to whoever reads it, and what servers write
+ * What says nothing of a cause: that it was not delivered, advice to the reader, and what servers write
  * for themselves.
  */
 export const HARMLESS: readonly RegExp[] = [

@@ -1,4 +1,4 @@
-/** The front door of mail: no tenant, no SQL; connections are opened by whoever asks for a session. */
+/** The front door of mail: no tenant, no SQL; the caller opens connections. */
 export {
   addressKeyOf,
   checkDisplayName,

@@ -1,6 +1,6 @@
 /**
  * Writes text as a browser would set it: white space collapses, lines and paragraphs are as far apart
- * as whoever asks for most wants them, and none begins or ends with a space.
+ * as the largest request wants them, and none begins or ends with a space.
  */
 export interface TextWriter {
   text(text: string): void

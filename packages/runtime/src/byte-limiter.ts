@@ -1,11 +1,11 @@
 /**
  * How much memory one kind of content may take in this process: in all, and for one caller, so that nobody
- * takes all of it. It counts; whoever takes bytes gives them back.
+ * takes all of it. It counts; a caller that takes bytes gives them back.
  */
 export interface ByteLimiter {
   /** Whether `take` would succeed. */
   hasRoom(caller: string, bytes: number): boolean
-  /** False, and nothing taken: there is no room for so many more. */
+  /** False, and nothing taken, when so many more do not fit. */
   take(caller: string, bytes: number): boolean
   giveBack(caller: string, bytes: number): void
   readonly takenBytes: number

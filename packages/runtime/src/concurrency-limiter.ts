@@ -1,6 +1,6 @@
 /**
  * How much of one kind of work is done at once in this process: in all, and for one caller, so that
- * nobody takes all the places. Who finds none waits in line, the callers in turn; beyond a bounded
+ * nobody takes all the places. Work without a place waits, the callers in turn; beyond a bounded
  * number of waiting ones the work is refused with a `RefusedError`.
  */
 import { createFairQueue } from './fair-queue.ts'

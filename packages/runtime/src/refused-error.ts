@@ -1,5 +1,5 @@
 /**
- * Work that was not begun: there was no room for it, or what does such work has stopped. The same work may be
+ * Work that was not begun: it was beyond a limit, or the service that does it has stopped. The same work may be
  * asked for again later.
  */
 export class RefusedError extends Error {

@@ -4,7 +4,7 @@
  *
  * A service's name covers all that it starts: its timers, sockets and promises. A request names itself
  * more closely. A socket that many tasks share (a database connection) belongs to none of them, so
- * whoever goes on after its answer calls `resumeTask`.
+ * code that continues after its answer calls `resumeTask`.
  *
  * A process has one event loop, so there is one listener in a process.
  */

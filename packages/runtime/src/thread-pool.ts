@@ -183,7 +183,7 @@ function createThread<Input, Output>(o: ThreadPoolOptions): Thread<Input, Output
   }
 
   const ready = withTimeout(next().promise, READY_MS_MAX)
-  // Whoever runs the first job is told.
+  // The caller of the first job gets the error.
   ready.catch(() => undefined)
 
   async function readCpuMs(): Promise<number> {

@@ -1255,7 +1255,7 @@ create table inbound_username (
 -- The list.
 create unique index inbound_username_listed on inbound_username (tenant_id, domain, id);
 
--- A piece of a message as it was received: 512 KiB, the last one less. A large value in one piece would hold up
+-- A piece of a message as it was received: 512 KiB, the last one less. A large value in one piece would delay
 -- everybody in the process that writes or reads it. A message is stored once for a tenant, however many of the
 -- tenant's routes it came by, before it is answered. Leaves with its day, which is that of its id.
 create table inbound_raw (

@@ -296,7 +296,7 @@ export async function eventsOf(db: Db, refId?: string): Promise<SeenEvent[]> {
   )
   return rows.map(({ body }) => {
     const { details, ...event } = typeof body === 'string' ? JSON.parse(body) : body
-    // Whoever delivers it puts its own id there.
+    // The dispatcher puts its own id there.
     const { webhook_id: _, ...own } = details
     return { ...event, details: own }
   })

@@ -1,7 +1,7 @@
 /**
  * A database of its own for one test file, copied from a template in milliseconds.
  *
- * `serverUrl` names a role that may create databases. `close` drops the database, whoever is still connected.
+ * `serverUrl` names a role that may create databases. `close` drops the database, even with open connections.
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -39,7 +39,7 @@ export async function runOnServer(serverUrl: string, sql: string): Promise<void>
   }
 }
 
-/** A session of a test's own; whoever opens it ends it. */
+/** A session of a test's own, which the test ends. */
 export async function connectTo(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -1,6 +1,6 @@
 /**
  * A TCP port that was free a moment ago, for a process that must be told its port before it starts,
- * or takes the same one again after it was killed. Whoever can listen on port 0 should do that.
+ * or takes the same one again after it was killed. Code that can listen on port 0 should do that.
  *
  * Below the range from which systems take the ports of outgoing connections and of port 0: one from
  * there is soon taken by somebody's connection. At random, so that test workers rarely meet.

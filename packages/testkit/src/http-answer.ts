@@ -20,7 +20,7 @@ export interface HttpAnswer {
   readonly ending?: 'keep' | 'fin' | 'rst' | 'hang'
 }
 
-/** Timers that it starts are put into the set, for whoever closes the server to clear. */
+/** Timers that it starts are put into the set, which the server clears when it closes. */
 export async function giveAnswer(
   answer: HttpAnswer,
   socket: Socket,

@@ -166,7 +166,7 @@ export async function createOAuthServer(o: OAuthServerOptions = {}): Promise<OAu
       ...claims,
     }
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-    // Whoever takes it from the token endpoint does not look at the signature.
+    // Clients that get it from the token endpoint do not check the signature.
     return `${part({ alg: 'RS256', typ: 'JWT' })}.${part(payload)}.c2lnbmF0dXJl`
   }
 

@@ -18,7 +18,7 @@ export interface PostgresServer {
   readonly pid: number
   /** Makes the data directory where there is none, and resolves when connections are taken. */
   start(): Promise<void>
-  /** All its processes stand still and say nothing, as those of a machine that hangs; `kill` still ends them. */
+  /** Suspends all its processes, like a machine that hangs; `kill` still ends them. */
   freeze(): void
   /** SIGKILL to the server and all its processes. */
   kill(): Promise<void>

@@ -1,5 +1,5 @@
 /**
- * Waiting for a condition without polling: whoever changes the state calls `notify`, and every
+ * Waiting for a condition without polling: code that changes the state calls `notify`, and every
  * waiter looks again. A deadline turns "never happens" into an error that says what was missing.
  */
 export interface Signal {

@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto'
 
 export interface SmtpAuthSettings {
   readonly users: Readonly<Record<string, string>>
-  /** Access tokens for XOAUTH2 and OAUTHBEARER: by username, or whoever knows. */
+  /** Access tokens for XOAUTH2 and OAUTHBEARER: by username, or by a function. */
   readonly tokens?:
     | Readonly<Record<string, string>>
     | ((username: string, token: string) => boolean)

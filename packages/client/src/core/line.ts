@@ -1,7 +1,7 @@
 /**
  * One way to break off whatever belongs to a request: by the caller's signal, by time, by what comes.
  *
- * The request is raced against its end, not only told of it, so that a `fetch` that ignores its
+ * The request is raced against its end, not only notified of it, so that a `fetch` that ignores its
  * signal delays nobody. `close` takes the listener off the caller's signal.
  */
 import { abortedBy, connectionFailed, PostriderError } from './errors.ts'
@@ -11,7 +11,7 @@ export interface Line {
   readonly signal: AbortSignal
   end(error: unknown): void
   close(): void
-  /** Told of the end, unless the line was closed before. */
+  /** Notified of the end, unless the line was closed before. */
   onEnd(listener: (error: unknown) => void): void
   /** Rejects with a `PostriderError` whatever happens, and then the line has ended. */
   within<T>(ms: number, late: (ms: number) => Error, work: () => Promise<T>): Promise<T>

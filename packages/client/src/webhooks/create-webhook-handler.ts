@@ -124,7 +124,7 @@ function checkOptions(options: WebhookHandlerOptions) {
 
 /**
  * Of the first at once, of what follows once a minute: it is most likely a secret that was replaced
- * on one side only, and then the service comes again and again; but whoever knows the address can
+ * on one side only, and then the service comes again and again; but anyone who knows the address can
  * come as often.
  */
 function createStrangerReport(header: string, onError: OnError) {

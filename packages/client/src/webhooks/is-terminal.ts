@@ -11,7 +11,7 @@
  * Opens, clicks, unsubscriptions and spam reports are facts beside the status; a mailer, a domain
  * or a mailbox is no send; of an event that is not known, nothing is known.
  *
- * A rescue begins anew, with further attempts of the same `ref_id`.
+ * A rescue starts a new series, with further attempts of the same `ref_id`.
  */
 import type { ReceivedEvent } from './event-types.ts'
 

@@ -10,7 +10,7 @@ export interface ParseJob {
 
 /** Of a thread. */
 export interface ParseThreadData {
-  /** Whoever is not has the processor first. */
+  /** Other threads have the processor first. */
   readonly isLowered: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * Hosts and what each says by itself, kept over mails: the same few occur again and again. Made by
- * whoever scans, and bounded.
+ * Hosts and what each says by itself, cached over mails, as the same few occur often. Each scanner has
+ * its own, which is bounded.
  */
 import { type HostName, readHostName } from './host-name.ts'
 import { judgeHost } from './judge-host.ts'

@@ -35,7 +35,7 @@ const LARGE_TIME_MS = 60_000
  */
 const HEAP_MB_MAX = 512
 const WAITING_PER_CALLER_MAX = 1_000
-/** A machine that stands still for a moment is no fault of the content. */
+/** A machine may be suspended for a moment, which is no fault of the content. */
 const TRIES = 2
 
 type Pool = ThreadPool<ScannedContent, ScanResult>

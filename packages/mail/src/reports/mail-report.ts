@@ -1,6 +1,6 @@
 /**
  * What a mail server tells by mail of one recipient of a message that it, or another, took over:
- * a delivery report (RFC 3464) or a complaint (RFC 5965). It is a claim of whoever wrote the mail:
+ * a delivery report (RFC 3464) or a complaint (RFC 5965). It is a claim of the author of the mail:
  * nothing may follow from it that is not tied to a message of ours.
  */
 import type { Classified } from '../classified.ts'

@@ -20,7 +20,7 @@ const THREADS = 1
 /** A caller of the API waits for the answer. */
 const TIME_MS = 10_000
 const WAITING_PER_CALLER_MAX = 1_000
-/** A machine that stands still for a moment is no fault of the HTML. */
+/** A machine may be suspended for a moment, which is no fault of the HTML. */
 const TRIES = 2
 
 type Pool = ThreadPool<string, LinkOffsets>

@@ -73,7 +73,7 @@ function greetOptions(o: OpenSessionOptions): GreetOptions {
   }
 }
 
-/** The same dialogue, and whoever wants to know is told of each reply. */
+/** The same dialogue, with a callback for each reply. */
 function* listened(
   dialogue: Dialogue<Greeted>,
   { onReply }: OpenSessionOptions,

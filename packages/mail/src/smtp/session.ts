@@ -29,7 +29,7 @@ export interface SendOptions {
   readonly afterFinalDot?: () => void
 }
 
-/** What the sender wants to be told of the fate of a message (RFC 3461 §4). */
+/** Which notifications the sender requests (RFC 3461 §4). */
 export interface DsnRequest {
   readonly notify?: readonly ('success' | 'failure' | 'delay')[] | 'never'
   readonly return?: 'full' | 'headers'

@@ -4,7 +4,7 @@
  *
  * Whatever ends the connection (an error, the peer's FIN, a deadline, nonsense, a caller who does
  * not want the dot written) is told to the dialogue under way, once, and the socket is destroyed. A
- * peer that speaks while no dialogue is under way has lost count, and so has whoever listens on.
+ * peer that speaks while no dialogue is under way has lost count, and so has a client that reads on.
  */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'

@@ -18,7 +18,7 @@ const CPU_MS = 1_500
 /** A caller of the API waits for the answer. */
 const TIME_MS = 10_000
 const WAITING_PER_CALLER_MAX = 1_000
-/** A machine that stands still for a moment is no fault of the template. */
+/** A machine may be suspended for a moment, which is no fault of the template. */
 const TRIES = 2
 
 type Pool = ThreadPool<TemplateInput, RenderedTemplate>

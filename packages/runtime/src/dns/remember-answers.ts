@@ -1,9 +1,9 @@
 /**
- * Answers of name servers that are asked for again and again: remembered for a moment, and waited for
- * together. What nobody knows is asked again.
+ * Caches answers of name servers for a short time, and shares one question between concurrent callers.
+ * Unknown answers are not cached.
  *
- * For whoever judges mail by what is published, and may be half a minute behind; not for whoever is to
- * tell that a record has just been published.
+ * For judging mail by published records, which may be half a minute old. Not for checks whether a record
+ * was just published.
  */
 import { createBoundedMap } from '../bounded-map.ts'
 import type { DnsAnswer, DnsResolver } from './dns-resolver.ts'

@@ -22,7 +22,7 @@ const CLAIM = statement(
    returning tenant_id = $1 as is_own`,
 )
 
-/** The first has it; whoever tries at the same moment waits for the first one's commit. */
+/** The first tenant gets it; a concurrent one waits for that commit. */
 export async function claimDomain(tx: Tx, { tenantId, domain }: DomainKey): Promise<boolean> {
   const { rows } = await tx.query<{ is_own: boolean }>(CLAIM, [tenantId, domain])
   return rows[0]?.is_own === true

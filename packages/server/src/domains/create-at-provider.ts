@@ -56,7 +56,7 @@ export async function createAtProvider(deps: CreateDeps, turn: Turn): Promise<Cr
   return result
 }
 
-/** Whoever cannot ask the provider now hears nothing of what became of an earlier call. */
+/** When the provider cannot be asked now, the outcome of an earlier call stays unknown. */
 function isDefinite(result: Exclude<Created, { kind: 'created' }>, { fence }: Turn): boolean {
   if (result.kind === 'unsettled') return false
   return fence === FIRST_FENCE || !CANNOT_ASK.has(result.code)

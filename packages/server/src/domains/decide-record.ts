@@ -3,7 +3,7 @@
  *
  * Name servers that do not answer change nothing. Of a domain that is verified, a definite "no" found
  * by the way counts only when it was heard several times over some hours: zones vanish for minutes
- * when they are moved, and a secondary server may be behind. Whoever asks is told at once what is.
+ * when they are moved, and a secondary server may be behind. A caller gets the present state at once.
  */
 
 import type { Misses, ProviderState, RecordState } from './domain.ts'

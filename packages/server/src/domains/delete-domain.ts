@@ -38,7 +38,7 @@ export async function deleteDomain(
     return { domain: locked, turn: started }
   })
   deps.wakeMail(domain)
-  // Whoever creates it just now comes to an end first; the background goes on.
+  // A creation under way ends first; the worker continues.
   if (turn !== undefined && !domain.isBusy) await deleteAtProvider(deps, turn)
   return domain
 }

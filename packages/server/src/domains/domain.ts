@@ -4,7 +4,7 @@
  *
  * It goes through three stages. `creating`: stored with its mailer, and not confirmed by the provider
  * yet. `ready`. `deleting`: gone for its tenant, its mailer deleted, and still to be deleted at the
- * provider. The first and the last are gone on with by whoever comes, under a lease, until the provider
+ * provider. Any process continues the first and the last, under a lease, until the provider
  * has said something definite.
  */
 import type {

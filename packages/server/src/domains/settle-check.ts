@@ -89,7 +89,7 @@ async function decideOwner(
   if (isSound) return claimDomain(tx, domain)
   const proof = listRecords(domain).find(({ purpose }) => purpose === 'ownership')
   const misses = proof && domain.recordStates[recordKeyOf(proof)]?.misses
-  // Whoever has the domain now may prove it.
+  // The present holder may prove the domain.
   if (isConfirmed(misses, now)) await releaseDomain(tx, domain)
   return false
 }

@@ -81,7 +81,7 @@ const START_DELETING = statement(
   `update domains_domain d
       set stage = 'deleting', fence = fence + 1, tries = 0, provider_state = '{"agrees":false}',
           verified_at = null,
-          -- Whoever creates it just now comes to an end first.
+          -- A creation under way ends first.
           busy_until = greatest(busy_until, now() + $3 * interval '1 ms'),
           due_at = greatest(busy_until, now() + $3 * interval '1 ms')
     where tenant_id = $1 and domain = $2 and stage <> 'deleting'

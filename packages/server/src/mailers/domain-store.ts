@@ -104,7 +104,7 @@ export async function listDomainsOfRelay(
   return rows.map(({ domain }) => domain)
 }
 
-// In the order of their ids, as whoever locks several mailers does.
+// In the order of their ids, like all code that locks several mailers.
 const RENEW = statement(
   'mailers.renew_of_relay',
   `with found as (

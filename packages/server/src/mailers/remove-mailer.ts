@@ -17,7 +17,7 @@ export interface RemoveMailerDeps extends Pick<SaveMailerDeps, 'wakeMail'> {
 export async function removeMailer(deps: RemoveMailerDeps, mailer: ServerMailer): Promise<void> {
   const { tenantId, mailerId } = mailer
   const isDeleted = await deps.db.transaction(async (tx) => {
-    // What waits for the webhook is discarded piece by piece, by whoever looks at its stream next.
+    // Events that wait for the webhook are discarded piece by piece, when its stream is served next.
     if (canFetch(mailer)) await deleteIncoming(tx, { tenantId, owners: [mailerId] })
     return deleteMailer(tx, tenantId, mailerId)
   })

@@ -1,6 +1,6 @@
 /**
  * Refuses new email before the disk is full (docs/reference/limits.md#disk: 503 with `Retry-After`), so that
- * what was accepted has room to be finished.
+ * accepted work has space to be finished.
  *
  * What an email will take is set aside from its admission until its commit has ended, on top of the
  * margin. A large one is admitted by a look at the disk of its own; small ones by the periodic look
@@ -14,7 +14,7 @@ import type { Logger } from './log.ts'
 
 export interface DiskGuard extends Service {
   isOpen(): boolean
-  /** Does the work, which stores about so many bytes, or throws `unavailable` when they have no room. */
+  /** Does the work, which stores about so many bytes, or throws `unavailable` when they do not fit. */
   admit<T>(bytes: number, work: () => Promise<T>): Promise<T>
   runOnce(): Promise<void>
 }
@@ -26,7 +26,7 @@ const LARGE_BYTES = 128 * 1024
 /** Once in the table, once in the log ahead of it, once for indexes, page images and their like. */
 const COPIES = 3
 const RETRY_CLOSED_S = 30
-/** The room is only set aside for others, most of which give back a part of it. */
+/** The space is only set aside, and most callers give back a part of it. */
 const RETRY_CROWDED_S = 5
 
 export function createDiskGuard(o: {
@@ -105,7 +105,7 @@ export function createDiskGuard(o: {
   }
 }
 
-/** Where the database is elsewhere, its disk is its own affair: it refuses what it has no room for. */
+/** Where the database is elsewhere, it guards its own disk. */
 export const noDiskGuard: DiskGuard = {
   name: 'no disk guard',
   isOpen: () => true,

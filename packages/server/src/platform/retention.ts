@@ -38,7 +38,7 @@ export interface Retention extends Service {
 }
 
 const INTERVAL_MS = 10 * 60_000
-/** When something was held up, or more is left than one round takes. */
+/** When a lock was busy, or more is left than one round takes. */
 const SOON_MS = 60_000
 const DROPS_MAX = 100
 

@@ -3,7 +3,7 @@
  * changes it. What is left out stays as it is, and the callback URL always does: it is registered at the
  * provider.
  *
- * Whoever changes the address gives a key with it: whoever holds an API key of ours could otherwise
+ * A change of the address needs the key again: anyone with an API key of ours could otherwise
  * have the provider's sent to a place of his own. The key is not tried here (ADR 16).
  */
 import type { ConfigureRelayBody, RelayKind } from '@postrider/contract'

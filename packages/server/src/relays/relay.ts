@@ -43,7 +43,7 @@ export interface RelayMail {
   readonly from: RelayMailbox
   readonly to: RelayMailbox
   readonly type: RecipientType
-  /** What the message shows, whoever this copy is for. */
+  /** What the message shows, the same in every copy. */
   readonly shown: { readonly to: readonly RelayMailbox[]; readonly cc: readonly RelayMailbox[] }
   readonly replyTo?: RelayMailbox
   readonly subject: string

@@ -2,7 +2,7 @@
  * What recipients' mail programs and browsers ask for (docs/reference/http.md#public-paths, public): the
  * pixel, the redirect of a link, and the page for unsubscribing.
  *
- * Whoever asks learns nothing: a token that is not ours gets the pixel all the same, and elsewhere
+ * A stranger learns nothing: an invalid token gets the pixel as well, and elsewhere
  * one and the same page. HEAD is answered and is no hit. No cookie is set.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
@@ -36,7 +36,7 @@ const PIXEL_HEADERS = {
 /** A form with one field. */
 const BODY_BYTES_MAX = 16 * 1024
 
-/** What is recorded is told of by the commit that many share. */
+/** Recorded hits are reported after the commit that many of them share. */
 const config = { auth: 'public' as const, isTold: true, takesAnything: true }
 /** Programs add parameters of their own to links that they pass on. */
 const options = { config, schema: { hide: true } }

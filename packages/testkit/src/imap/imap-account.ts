@@ -43,11 +43,11 @@ export interface ImapAccount {
   readonly folders: ReadonlyMap<string, ImapFolder>
   addFolder(name: string, specialUse?: string): void
   removeFolder(name: string): void
-  /** Puts a message into a folder, and answers its UID. Whoever looks at the folder is told. */
+  /** Puts a message into a folder, and answers its UID. Connections that have selected the folder are told. */
   deliver(folder: string, raw: string | Buffer, o?: DeliverOptions): number
   expunge(folder: string, uid: number): void
   addFlags(folder: string, uid: number, flags: readonly string[]): void
-  /** A new UIDVALIDITY, and UIDs from 1; whoever looks at the folder is disconnected. */
+  /** A new UIDVALIDITY, and UIDs from 1; connections that have selected the folder are closed. */
   renumber(folder: string): void
   lie(folder: string, lies: ImapLies): void
 }

@@ -1,6 +1,6 @@
 /**
  * What FETCH answers about one message (RFC 3501 §6.4.5, RFC 7162, Gmail's extensions). Envelopes
- * and body structures are not known here: whoever asks for them is told so.
+ * and body structures are not known here: a client that asks for them is told so.
  */
 import type { ImapMessage } from './imap-account.ts'
 import { literal, writeDate } from './imap-syntax.ts'

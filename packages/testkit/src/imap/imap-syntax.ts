@@ -1,6 +1,6 @@
 /**
  * What IMAP commands consist of (RFC 3501 §9): atoms, strings and lists. An atom keeps its section,
- * `BODY.PEEK[HEADER.FIELDS (A B)]<0.100>`, and its meaning is left to whoever asked for it.
+ * `BODY.PEEK[HEADER.FIELDS (A B)]<0.100>`, and its meaning is left to the caller.
  */
 export type ImapToken =
   | { readonly kind: 'atom'; readonly text: string }

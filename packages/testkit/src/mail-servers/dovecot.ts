@@ -1,7 +1,7 @@
 /**
  * A private Dovecot: loopback only, everything in a directory of its own, nothing of the system's
  * touched. Each user has Maildirs and a password; it offers STARTTLS on one port and TLS on another.
- * Started by root it runs as the users that Debian's package has made, else as whoever starts it.
+ * Started by root it runs as the users that Debian's package has made, else as the user that starts it.
  */
 import { execFileSync } from 'node:child_process'
 import {

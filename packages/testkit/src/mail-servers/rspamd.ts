@@ -35,7 +35,7 @@ export async function createRspamdServer(o: {
   const url = `http://127.0.0.1:${port}`
   const file = writeConfiguration(directory, port, o.phished)
   const folders = ['RUNDIR', 'DBDIR', 'LOGDIR'].map((v) => `--var=${v}=${directory}`)
-  // In the foreground, and as whoever runs the test.
+  // In the foreground, as the user that runs the test.
   const child = spawn(findRspamd() ?? '', ['-f', '-i', '-c', file, ...folders], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })

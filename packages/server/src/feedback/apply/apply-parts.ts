@@ -4,7 +4,7 @@
  * everything but what cannot be applied is; a callback with such a report is kept aside, with the
  * problem.
  *
- * It stays in the inbox until all of it is done. Whoever else begins with it meanwhile, or after a
+ * It stays in the inbox until all of it is done. Another process that begins with it meanwhile, or after a
  * crash, meets what was applied.
  */
 import {
@@ -69,7 +69,7 @@ export async function applyInParts(deps: ApplyPartsDeps, key: CallbackKey): Prom
   return 1
 }
 
-/** False when others hold it up: it is put off. */
+/** False when a lock was busy: the callback is deferred. */
 async function applyReports(
   deps: ApplyPartsDeps,
   key: CallbackKey,

@@ -1,7 +1,6 @@
 /**
- * Applies reports on a tenant's emails in one transaction: what was heard, where the recipient stands
- * then, suppression, event and counts. One that was applied before changes nothing, by its id, whoever
- * repeats it.
+ * Applies reports on a tenant's emails in one transaction: the report, the status of the recipient,
+ * suppression, event and counts. A report that was applied before changes nothing: reports have ids.
  *
  * A report on a recipient who waits for another attempt is the end of that: its provider has the mail.
  * A rescue is waited for: what is reported of the series before it is not to end it.
@@ -264,7 +263,7 @@ async function markAndSuppress(
   const marked = fresh
     .filter(({ report: { fact } }) => fact.suppresses !== undefined || MARKED.has(fact.kind))
     .map((one) => ({ one, ...addressOf(recipients.get(recipientKeyText(one.recipientKey))) }))
-    // In one order, whoever else suppresses the same addresses.
+    // In one order, as others suppress the same addresses.
     .sort((a, b) => (a.key < b.key ? -1 : 1))
   await Promise.all(
     marked.map(async ({ one, email, address }) => {

@@ -158,7 +158,7 @@ function firstWaitOf({ fact }: RelayReport, oldestMs: number): number | null | u
   // Nothing would follow from it once it were known.
   if (fact.kind === 'processed' || fact.kind === 'deferred') return undefined
   const { ref, providerMessageId, email } = fact
-  // Whoever it is about, it names nobody.
+  // It names nobody.
   if (email === undefined) return undefined
   // Of an email that is no longer kept, or never was.
   if (ref !== undefined && isUlid(ref.refId) && timeOfUlid(ref.refId).getTime() < oldestMs)

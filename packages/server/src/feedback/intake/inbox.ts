@@ -1,6 +1,6 @@
 /**
  * Stores callbacks as they came: many in one commit. Also what a simulator would have called back
- * with. Whoever applies them is told after the commit; in another process, its sweep finds them.
+ * with. The worker of this process is woken after the commit; in another process, its sweep finds them.
  */
 import type { RelayKind } from '@postrider/contract'
 import type { Clock } from '../../platform/clock.ts'

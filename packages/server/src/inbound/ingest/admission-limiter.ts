@@ -1,7 +1,7 @@
 /**
  * How much is read at once in this process, so that no tenant's mail delays another's: of each tenant so
  * many messages and so many bytes, and of large messages only a part of all places, so that small ones
- * find one. A message that is larger than its room has it alone.
+ * find one. A message above the limit is admitted alone.
  *
  * A message that was taken before without an end is read with no other such beside it: where one of them
  * ends the process, the others are not to be blamed for it again and again.

@@ -5,7 +5,7 @@
  * way adds to it.
  *
  * A Message-ID and a body alone do not make two messages one: of some machines all have the same, and
- * whoever has had a message could send it under another subject, or in another name, before it comes.
+ * anyone who has got a message could send it under another subject, or in another name, before it comes.
  *
  * Without a Message-ID the whole of it counts.
  */

@@ -217,7 +217,7 @@ function createLoader({
   })
   return async (claim: ClaimedMessage): Promise<LoadedMessage | undefined> => {
     const raw = claim.tries > READ_TRIES_MAX ? NOTHING : takeRaw(claim.inboundId)
-    // A large one would hold up those that are loaded with it.
+    // A large message would delay those that are loaded with it.
     if (raw === undefined && claim.bytes < admission.largeBytesMin) return loads.add(claim)
     if (raw === undefined) return readByIndex(db, (tx) => loadMessage(tx, claim))
     const message = await readByIndex(db, (tx) => findMessage(tx, claim))

@@ -1,6 +1,6 @@
 /**
  * Takes mail in that came by SMTP: from the last byte to a durable row, before it is answered. Those that
- * wait share a commit, as many as fit. Whoever reports it is told after the commit; in another process,
+ * wait share a commit, as many as fit. The worker of this process is woken after the commit; in another process,
  * its sweep finds it.
  *
  * A caller waits for a bounded time, and only so much waits in memory: the others are refused with
@@ -37,7 +37,7 @@ export interface IngestDeps {
 const ANSWER_MS = 30_000
 const WAITING_BYTES_MAX = 256 * 1024 * 1024
 const GROUP_MAX = 64
-/** Of one commit: a large one holds up those beside it. */
+/** Of one commit: a large message delays those beside it. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024
 const RETRY_S = 2
 

@@ -43,7 +43,7 @@ export interface NewMessage {
       }
 }
 
-/** Of a row: to write or read a large message in one would hold up the event loop. */
+/** Of a row. A large message is written and read in several rows, so that the event loop stays free. */
 const PIECE_BYTES = 512 * 1024
 
 export async function insertRaws(tx: Tx, rows: readonly NewRaw[]): Promise<void> {

@@ -129,7 +129,7 @@ const GIVE_BACK = statement(
     where ${OF_FENCED}`,
 )
 
-/** For whoever is next, after a while. */
+/** Gives it back to the queue, after a while. */
 export async function giveBack(
   tx: Tx,
   claims: readonly ClaimedMessage[],

@@ -1,7 +1,7 @@
 /**
  * What a mail server has reported by mail, as feedback takes it (docs/reference/inbound.md#reports-by-mail).
  *
- * It is a claim of whoever wrote the mail, and anybody can write one. So nothing follows from it unless
+ * It is a claim of the author of the mail, and anybody can write one. So nothing follows from it unless
  * it names the Message-ID of one of the tenant's own emails, or else the id of its envelope, which each
  * recipient's copy has for itself and which nobody guesses; and unless it names that very recipient
  * (docs/reference/inbound.md#reports-by-mail): a complaint whose recipient is blacked out does nothing. Who

@@ -9,7 +9,7 @@ export interface SeenKey {
 /** How long a message is recognised (docs/reference/inbound.md#storing). */
 export const SEEN_MS = 24 * 3_600_000
 
-// Whoever else takes the same in is waited for; in one order, so that two never wait for each other.
+// Concurrent copies of one message wait for each other, in key order, so that there is no deadlock.
 const NOTE = statement(
   'inbound.note_seen',
   `insert into inbound_seen as s (tenant_id, digest)

@@ -1,5 +1,5 @@
 /**
- * Which messages this process has taken: tenants in their order, as many as there is room for. Each is
+ * Which messages this process has taken: tenants in their order, as many as the limits admit. Each is
  * held by a lease, which is renewed until it is left.
  */
 import { type Db, transactByIndex } from '../../platform/db/index.ts'
@@ -16,11 +16,11 @@ import {
 } from './queue-store.ts'
 
 export interface Takings {
-  /** Some that are due; none: nothing is, or there is no room for it. */
+  /** Some that are due; none when nothing is due or the limits admit none. */
   take(): Promise<readonly ClaimedMessage[]>
   /** It is recorded, or given back. */
   leave(claim: ClaimedMessage): void
-  /** For whoever is next; nothing of it counts against the message. Told to the database with the next take. */
+  /** Gives it back to the queue; nothing of it counts against the message. Told to the database with the next take. */
   returnLater(claim: ClaimedMessage): void
   putOff(claim: ClaimedMessage, o: { readonly isUntried: boolean }): Promise<void>
   /** There is nothing to be recorded of it. */

@@ -1,6 +1,6 @@
 /**
  * What the listener says to a sender and to each recipient (docs/reference/inbound.md#smtp): mail is taken
- * for routes alone, whoever brings it.
+ * for routes only, for every client.
  */
 
 import { parseAddress } from '@postrider/mail'
@@ -89,7 +89,7 @@ export async function takeRecipient(
   }
 }
 
-/** For whoever is asked why mail was refused. As many of a connection as it may have refused for good. */
+/** For an operator who is asked why mail was refused. As many of a connection as it may have refused for good. */
 function tellRefused(
   { log, limits }: TransactionDeps,
   { facts, id, session }: Connection,

@@ -22,7 +22,7 @@ const PRODUCT = '(Postrider)'
 export function traceHeader(o: TraceFacts): Buffer {
   const { envelope } = o
   const [only, ...others] = envelope.to
-  // Several are not told of each other.
+  // Several recipients do not see each other.
   const recipient = only !== undefined && others.length === 0 ? `\r\n\tfor <${plain(only)}>` : ''
   const from = `from ${plain(envelope.helo) || 'unknown'} (${literal(envelope.remoteIp)})`
   const by = `by ${o.name} ${PRODUCT} with ${o.protocol} id ${o.id}`

@@ -9,7 +9,7 @@ export function nextTryMs({ tries }: Pick<SentCopy, 'tries'>): number | undefine
   return WAITS_MS[tries - 1]
 }
 
-/** Whoever claimed it for its last try came to an end within it. */
+/** The process that claimed it for its last try died during that try. */
 export function isSpent({ tries }: Pick<SentCopy, 'tries'>): boolean {
   return tries > WAITS_MS.length + 1
 }

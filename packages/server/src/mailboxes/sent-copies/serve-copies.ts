@@ -40,7 +40,7 @@ export function createSentCopyWorker(deps: SentCopyDeps): SentCopyWorker {
     atOncePerCallerMax: AT_ONCE_PER_TENANT_MAX,
     waitingPerCallerMax: Number.POSITIVE_INFINITY,
   })
-  /** In line or under way, by mailer. */
+  /** Waiting or under way, by mailer. */
   const known = new Map<string, Promise<number>>()
   let stopping = new AbortController()
 

@@ -35,7 +35,7 @@ const LEASE_MS = 5 * 60_000
 const INACTIVE_MS = 5 * 60_000
 /** Before another session with a mailbox that could not be opened. */
 const REST_MS = 60_000
-/** For what had no room, or no time. */
+/** For copies beyond the memory or time of this round. */
 const SOON_MS = 5_000
 
 /** Answers how many copies it claimed. */

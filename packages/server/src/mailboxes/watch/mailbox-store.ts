@@ -60,7 +60,7 @@ export interface Episode {
 }
 
 export interface NotedFailure extends Episode {
-  /** It is to be told of: when it begins, and each time that it has lasted for so long again. */
+  /** It is to be reported: when it begins, and again each time it has lasted for so long. */
   readonly isDue: boolean
 }
 

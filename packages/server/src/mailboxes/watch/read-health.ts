@@ -1,6 +1,6 @@
 /**
  * Whether mailboxes can be read, for the answers about their mailers (docs/reference/inbound.md#mailboxes). A
- * row says what whoever watched it last has found; that nobody watches it now is told by the age of that.
+ * row has the findings of its last watcher; their age tells that nobody watches it now.
  */
 import type { MailboxHealth } from '../../mailers/index.ts'
 import { type Queryable, statement } from '../../platform/db/index.ts'

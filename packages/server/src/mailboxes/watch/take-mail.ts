@@ -1,7 +1,7 @@
 /**
  * Takes what is new in the selected folder: lists it, fetches what is wanted, and stores each batch with
  * the UID up to which the folder has then been dealt with, in one transaction. So a message is stored
- * once, whatever ends in between; and whoever does not watch the mailbox any more stores nothing.
+ * once, whatever ends in between; and a process that no longer watches the mailbox stores nothing.
  *
  * A message over which connections end again and again is asked for alone, then its header alone, and
  * then no more: it is reported as far as it is known, and the next ones have their turn.

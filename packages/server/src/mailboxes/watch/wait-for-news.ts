@@ -1,6 +1,6 @@
 /**
  * Waits for something to happen in the selected folder: in IDLE where the server does that, and until a
- * time in any case. Whoever is told often looks less often: a storm of news is one piece of it.
+ * time in any case. Frequent notifications are joined: a storm of them causes one look.
  */
 import type { ImapSession } from '../../mailers/index.ts'
 

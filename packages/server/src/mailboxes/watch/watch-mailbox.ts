@@ -135,7 +135,7 @@ async function begin({ db }: WatchMailboxDeps, key: MailboxKey): Promise<Begun |
   }
 }
 
-/** A fault of ours, or a key that is gone: it cannot be read, whoever is to blame. Whether it is tried again. */
+/** A fault of ours, or a key that is gone: it cannot be read in either case. Whether it is tried again. */
 async function settleUnforeseen(
   deps: WatchMailboxDeps,
   { configVersion }: WatchedMailbox,

@@ -73,7 +73,7 @@ export async function watchSession(deps: WatchSessionDeps, o: WatchSessionOption
     const taken = await inFolder(state.path, () => takeMail(deps, o.watch, state, options))
     o.folders.set(state.path, taken)
   }
-  /** Whether it could be looked at: one that is missing holds up none of the others. */
+  /** Whether the folder could be read. A missing folder delays no other. */
   const tryLook = async (folder: WatchedFolder): Promise<boolean> => {
     try {
       await look(folder)

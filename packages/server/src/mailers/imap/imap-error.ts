@@ -12,7 +12,7 @@ import {
 import { memberOf } from '../../platform/json.ts'
 import { BOUND_BROKEN } from './guard-client.ts'
 
-/** Thrown by what uses a session (imap-session.ts); whoever began it looks at the failure. */
+/** Thrown by what uses a session (imap-session.ts); the caller that began it looks at the failure. */
 export class ImapError extends Error {
   override readonly name = 'ImapError'
   readonly failure: ImapFailure

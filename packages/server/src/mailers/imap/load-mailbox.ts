@@ -50,7 +50,7 @@ const LIST = statement(
     where state = 'active' and config_type in ('imap', 'oauth_imap', 'smtp_imap')`,
 )
 
-/** Of all tenants: whoever watches mailboxes picks those of its buckets. */
+/** Of all tenants: a process that watches mailboxes picks those of its buckets. */
 export async function listMailboxes(q: Queryable): Promise<WatchedMailbox[]> {
   const { rows } = await q.query<MailerKey & { configVersion: string }>(LIST)
   return rows.map((row) => ({ ...row, configVersion: Number(row.configVersion) }))

@@ -1,6 +1,6 @@
 /**
  * Whether a mailbox can be read, as its mailer's answers say (docs/reference/inbound.md#mailboxes). What is
- * known of it belongs to whoever watches it, and is handed in.
+ * known of it belongs to its watcher, and is handed in.
  */
 import type { MailboxHealth as HealthOnWire } from '@postrider/contract'
 import type { Queryable } from '../../platform/db/index.ts'

@@ -23,7 +23,7 @@ export interface OpenMailboxDeps {
   readonly egress: Pick<Egress, 'resolve'>
   /** Told when there was none for a connection. */
   readonly descriptors?: Pick<Descriptors, 'ranOut'> | undefined
-  /** Told of each connection that ends for a bound that its server broke. */
+  /** Called for each connection that ends because its server broke a bound. */
   readonly onImapBound?: OnImapBound
 }
 
@@ -51,7 +51,7 @@ const IMPLICIT_TLS_PORT = 993
 /** Of the time for all: what greets later does not log in within it. */
 const GREETING_SHARE = 0.9
 const MESSAGE_BYTES_DEFAULT = 64 * 1024
-/** Room for a long answer to a search, and around a message. */
+/** Space for a long answer to a search, and around a message. */
 const LINE_BYTES_MAX = 512 * 1024
 /** Longer than any time within which something of ours happens on a connection. */
 const QUIET_MS_MAX = 20 * 60_000

@@ -24,7 +24,7 @@ export interface LimitedMailer extends PermissionKey {
 }
 
 export interface OfferedPermission extends Permission {
-  /** By the database's clock. Whoever returns some of it names this time. */
+  /** By the database's clock. A caller that returns some of it names this time. */
   readonly atMs: number
   readonly used: Used
 }

@@ -1,6 +1,6 @@
 /**
  * Access tokens of mailers that log in by OAuth: the one that is stored while it is good, else a new
- * one. One refresh at a time for a mailer, over all processes: whoever finds another's under way
+ * one. One refresh at a time for a mailer, over all processes: a caller that finds another refresh under way
  * waits for its result. What keeps them apart is the row, nothing in memory.
  */
 import { setTimeout } from 'node:timers/promises'

@@ -56,7 +56,7 @@ const TAKE = statement(
    returning tenant_id, app_id, mailer_id, type, redirect_uri, secret, expires_at > now() as is_valid`,
 )
 
-/** Once: whoever comes second finds nothing. Undefined when it is unknown or has expired. */
+/** Once: a second caller finds nothing. Undefined when it is unknown or has expired. */
 export async function takeLogin(
   q: Queryable,
   stateHash: Buffer,

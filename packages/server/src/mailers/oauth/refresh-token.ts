@@ -164,7 +164,7 @@ async function judge(
   failure: TokenFailure,
 ): Promise<Written> {
   await lockApp(tx, key.tenantId, row.appId)
-  // In the order of whoever stores a new grant with a change of the mailer.
+  // In the same order as a change of the mailer that stores a new grant.
   await lockMailer(tx, key)
   const kept = await keep(tx, key, fence, failure)
   if (kept.result.kind === 'lost') return kept

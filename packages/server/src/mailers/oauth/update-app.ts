@@ -2,7 +2,7 @@
  * updateOAuthApp: a new client secret, other scopes, redirects or servers; what is left out stays as
  * it is. Mailers keep the server that they were made with, and log in with the new secret.
  *
- * The provider's endpoints stay: whoever holds an API key could otherwise have the tokens of every
+ * The provider's endpoints stay: anyone with an API key could otherwise get the tokens of every
  * mailbox sent to a place of his own.
  */
 import type { UpdateOAuthAppBody } from '@postrider/contract'

@@ -12,7 +12,7 @@ export interface AuthCircuitBreaker {
   confirm<T>(secondTry: () => Promise<T | undefined>): Promise<T | undefined>
 }
 
-/** For the deactivation to be committed, and read by whoever has mail to send. */
+/** For the deactivation to be committed, and read by all senders. */
 const REJECTED_MS = 3_000
 
 export function createAuthCircuitBreaker(): AuthCircuitBreaker {

@@ -17,7 +17,7 @@ export type ConfigWithSecret = MailerConfig & {
   readonly accessToken?: string | undefined
 }
 
-/** Told of each step on the way to a session. */
+/** Called for each step on the way to a session. */
 export interface SessionTrace {
   readonly onProgress: NonNullable<ConnectOptions['onProgress']>
   readonly onSecured: NonNullable<OpenSessionOptions['onSecured']>
@@ -51,7 +51,7 @@ export function openMailerSession(
         onProgress: o.trace?.onProgress,
       })
       if ('getPeerCertificate' in socket) o.trace?.onSecured(socket)
-      // Whoever stops the pool also ends a greeting or a login under way.
+      // Stopping the pool also ends a greeting or a login under way.
       o.signal?.addEventListener('abort', () => socket.destroy(), { once: true })
       return socket
     },

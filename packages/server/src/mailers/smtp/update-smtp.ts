@@ -2,7 +2,7 @@
  * updateSMTP (docs/reference/mailers.md#kinds): what is left out stays as it is.
  *
  * A stored password is used on without being given again only while host, port and username stay
- * the same and the way to the server does not get weaker. Otherwise whoever holds an API key could
+ * the same and the way to the server does not get weaker. Otherwise anyone with an API key could
  * have it sent to a server of his own, or in plain text past somebody who listens.
  *
  * A given `config` is logged in with, unless `verify` is false. Having logged in, a deactivated mailer

@@ -1,5 +1,5 @@
 /**
- * What the operator hears of a deactivation, whatever found it: once, by whoever has committed it. The
+ * Tells the operator of a deactivation, once, in the process that committed it. The
  * tenant has the event. One whose commit was made and its answer lost is not heard of.
  */
 import type { DeactivationReason } from '@postrider/contract'

@@ -1,6 +1,6 @@
 /**
  * What rejected logins mean for their mailers (docs/reference/mailers.md#deactivation), in the transaction
- * of the attempts that found them. Each is deactivated once, whoever comes first.
+ * of the attempts that found them. Each is deactivated once.
  *
  * Servers that cannot reach their own directory have been seen to reject everybody. So where many of
  * a tenant's mailers that used to log in at one server are rejected within minutes, and few others
@@ -35,7 +35,7 @@ export type RejectionVerdict =
   | { readonly kind: 'doubted' }
 
 /**
- * In the order given; at most one of each mailer. Whoever writes for several mailers in one
+ * In the order given; at most one of each mailer. Code that writes for several mailers in one
  * transaction does so in the order of their ids.
  */
 export async function settleRejectedLogins(

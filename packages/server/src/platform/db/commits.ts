@@ -1,7 +1,7 @@
 /**
  * Tells whether a piece of work has committed anything, so that a failure after that is not taken for
  * "nothing was done". It sees what the work does itself, also in what it awaits. A commit that many
- * share counts for whoever began it; the others get its result or its error.
+ * share counts for the caller that began it; the others get its result or its error.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { DatabaseUnavailableError, isServerError, isSessionOver } from './errors.ts'

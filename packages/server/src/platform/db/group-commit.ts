@@ -3,7 +3,7 @@
  *
  * One flush then serves many callers, which is what makes durable writes fast. Each caller
  * gets its own result, or its own error: a group that the database refuses is run again item by item, so
- * that one bad item fails alone; so is one that took too long, as a lock of one row may hold up all. When the database is away, all callers of the group are told so, and nothing is
+ * that one bad item fails alone; so is one that took too long, as a lock of one row may delay all. When the database is away, all callers of the group are told so, and nothing is
  * repeated: whether a lost commit happened is not known here. Items of two groups in flight have no order.
  */
 import { createFairQueue } from '@postrider/runtime/fair-queue'
@@ -41,7 +41,7 @@ export function createGroupCommit<I, R>(o: {
   run(tx: Tx, items: readonly I[]): Promise<readonly R[]>
   /** What a group did together, once it is committed. Must not throw. */
   committed?: (results: readonly R[]) => void
-  /** A commit is on disk before its items are told of it, as it is by default. */
+  /** A commit is on disk before its items learn of it, which is the default. */
   isFlushed?: boolean
 }): GroupCommit<I, R> {
   const parallel = o.parallel ?? 2

@@ -17,7 +17,7 @@ import { type Db, statement } from './statement.ts'
 export interface Notifications extends Service {
   /** For other processes; after the commit of what is told. */
   notify(role: string, buckets: Iterable<number>): void
-  /** Also told of all buckets whenever something may have been missed. */
+  /** Called for all buckets whenever a notification may have been missed. */
   onNotified(role: string, listener: (buckets: ReadonlySet<number>) => void): () => void
 }
 

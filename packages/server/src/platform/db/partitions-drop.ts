@@ -32,7 +32,7 @@ export type DropResult = 'dropped' | 'waiting'
 export interface PartitionDropper {
   /**
    * The partitions whose every row is older than that, by the database's clock and by `now` too:
-   * one clock that has leapt forward takes nothing away. Those that others hold up first, then the oldest.
+   * one clock that has leapt forward takes nothing away. Partitions that were blocked before come first, then the oldest.
    */
   listOlderThan(o: {
     readonly tables: readonly string[]

@@ -5,7 +5,7 @@
  * A kept connection may have been closed by the peer before our bytes reached it: nothing was wrong
  * with the peer then. When such a one ends without a byte of an answer, the error says so (`wasKept`),
  * and the next request goes out on a new connection. It is not repeated here: the peer may have read it
- * all the same, and whoever counts requests has to know of each.
+ * all the same, and a caller that counts requests has to know of each.
  *
  * Redirects are answers like any other, never followed. Bodies are not inflated. Header names keep
  * the caller's spelling.

@@ -168,7 +168,7 @@ const NOT_OPERATORS = "Unauthorized: this is not the operator's token"
 const NO_SUCH_KEY = 'Unauthorized: the API key is unknown, revoked or expired'
 
 const TENANT_HEADER = tenantHeader.toLowerCase()
-/** Whoever has the token learns no more than from the operator's own routes. */
+/** The holder of the token learns no more than from the operator's own routes. */
 const NO_TENANT = `Unauthorized: the operator's token needs the header ${tenantHeader} here, the id of the tenant to act for`
 
 function tenantGuard(

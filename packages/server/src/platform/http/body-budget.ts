@@ -2,7 +2,7 @@
  * Bounds the memory and the time of request bodies, of every route and every size.
  *
  * Memory is taken as bytes arrive, not by what a request declares, and given back when the request is
- * over. A body for which there is no room is refused (503); so is one whose declared length has no room
+ * over. A body that does not fit is refused (503); so is one whose declared length does not fit
  * when it begins, which spares its caller the upload. The groups are tenants; without one, addresses.
  *
  * A body that stops arriving, or drips, is ended (408): it would hold its memory for as long as a request

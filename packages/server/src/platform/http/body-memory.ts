@@ -1,13 +1,13 @@
 /**
  * How much memory request bodies may take, by group (a tenant, or an address without one).
  *
- * Each group has the room of one ordinary body to itself, which nobody else can take. What it needs beyond
+ * Each group has the memory of one ordinary body to itself, which no other can take. What it needs beyond
  * that comes from a shared part, of which a group may take no more than stays free for the others: the
  * first group half of it, the next a quarter, and so on. So no two groups use it up.
  */
 export interface BodyMemory {
   hasRoom(group: string, bytes: number): boolean
-  /** False, and nothing taken: there is no room for so many more. */
+  /** False, and nothing taken, when so many more do not fit. */
   take(group: string, bytes: number): boolean
   giveBack(group: string, bytes: number): void
   readonly bytes: number
@@ -29,7 +29,7 @@ export function createBodyMemory(o: {
   let ownInAll = 0
   let sharedInAll = 0
 
-  /** How many of the bytes the group's own room takes. */
+  /** How many of the bytes fit into the group's own memory. */
   function ownPartOf(taken: Taken | undefined, bytes: number): number {
     const left = Math.min(o.ownBytesMax - (taken?.own ?? 0), o.ownBytesInAllMax - ownInAll)
     return Math.max(0, Math.min(bytes, left))

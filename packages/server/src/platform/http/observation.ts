@@ -26,7 +26,7 @@ export interface Observation {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What was answered as usual is told of elsewhere, for many requests in one line. */
+    /** Usual answers are logged elsewhere, many requests in one line. */
     isTold?: boolean
   }
 }

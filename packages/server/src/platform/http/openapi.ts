@@ -62,7 +62,7 @@ export function describeRoutes(
     )
 }
 
-/** Written once, and the same for all: whoever asks often, or does not read, costs nothing. */
+/** Written once, and the same for all: frequent or slow readers cost nothing. */
 function once<T>(write: () => T): () => T {
   let written: { readonly value: T } | undefined
   return () => {

@@ -19,7 +19,7 @@ export interface StatusOptions {
   /** Facts about this process that an operator wants at a glance: version, roles, durability. */
   readonly facts: () => Readonly<Record<string, string | readonly string[]>>
   readonly readiness: () => Promise<Readiness>
-  /** Probes give up soon, and a database that stands still answers nobody; default 1.5 s. */
+  /** Probes give up soon, and a suspended database does not answer; default 1.5 s. */
   readonly readyWithinMs?: number
 }
 

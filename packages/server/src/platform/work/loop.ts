@@ -92,7 +92,7 @@ export function createLoop(o: LoopOptions): Loop {
     else working = begin()
   }
 
-  /** The work is the loop's own, whoever has woken it. */
+  /** The work belongs to the loop, not to the task that woke it. */
   function begin(): Promise<void> {
     return runTask(o.name, work).finally(() => {
       working = undefined

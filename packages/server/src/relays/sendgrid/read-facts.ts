@@ -5,7 +5,7 @@
  * What it says in `status` and `attempt` stays in the report: `error_code` and `num_retries` are
  * relayed from the other provider only (docs/reference/events.md#fields). Opens and clicks are seen by our
  * own tracker. Reports of mail that was not sent from here have no name of ours; they are facts of nothing,
- * and whoever joins them finds that out.
+ * and the matching of reports finds that out.
  */
 import { memberOf } from '../../platform/json.ts'
 import { mailRefName, readMailRef } from '../mail-ref.ts'

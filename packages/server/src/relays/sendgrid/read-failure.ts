@@ -4,7 +4,7 @@
  * The status alone does not tell: 401 is a refused key or a spent quota, 403 a key without the right,
  * a sender that is not verified, or a block that passes. So words come first, and only those in
  * SendGrid's own form, `{"errors":[{"message","field"}]}`: a page of something on the way is no
- * verdict on the account, save that a 401 is one whoever says it.
+ * verdict on the account, except that a 401 is always one.
  */
 import type { FailureCategory } from '@postrider/mail'
 import { memberOf, parseJson } from '../../platform/json.ts'

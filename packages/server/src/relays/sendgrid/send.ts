@@ -2,7 +2,7 @@
  * One copy as a request of SendGrid's v3 Mail Send: one personalization with its one recipient.
  *
  * SendGrid writes To itself, from whom it sends to, and refuses to be given To or Cc: a copy shows
- * its own recipient only, whoever else the email is to. Whoever needs the others shown sends by a
+ * its own recipient only, not the others of the email. A sender who needs the others shown uses a
  * provider or a mail server that can.
  *
  * It changes nothing in the mail: links and pixels are ours, and so is List-Unsubscribe.

@@ -76,7 +76,7 @@ const DROP_QUEUED = statement(
 
 /**
  * Takes an email's recipients out of the queue and from beside it, where none has had an attempt.
- * Whoever has claimed one finds its row gone, and may not send the final dot. Answers their `n`.
+ * A sender that has claimed one finds its row gone, and may not end the message. Answers their `n`.
  */
 export async function dropUnattempted(
   tx: Queryable,

@@ -8,7 +8,7 @@
  *   attempt is run again and leaves no event (docs/reference/sending.md#interrupted-attempts);
  * - `dot`: claimed, and the final dot may be sent. When the claim runs out, the outcome is
  *   uncertain: a failed attempt whose mail may have been delivered.
- * Every claim raises the fence; whoever holds an older one has lost the row.
+ * Every claim raises the fence; a sender with an older fence has lost the row.
  */
 import type { FailureCategory } from '@postrider/mail'
 import type { MailerForSend } from '../../mailers/index.ts'

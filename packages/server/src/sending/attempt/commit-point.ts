@@ -1,6 +1,6 @@
 /**
  * The commit point of an attempt: it is written once, right before its mail may be taken. From then on a lost
- * connection means that it may have been; whoever has lost the claim by then never sends it.
+ * connection means that it may have been; a sender that has lost its claim by then never sends it.
  */
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { Claim } from './attempt.ts'

@@ -33,7 +33,7 @@ export async function converseRelay(
     ),
   )
   if (dot.state === 'lost') return 'lost'
-  // By whoever has to stop, or where an account's key is in question; having passed the commit point did no harm.
+  // Stopped by the process, or while the key of an account is in question; having passed the commit point did no harm.
   if (sent.kind === 'stopped') return 'undone'
   deps.failpoints.hit('send.after_reply')
   return toResult(o.mailer, sent)

@@ -3,7 +3,7 @@
  *
  * The commit point is written before the final dot is sent: from then on a lost connection means that the mail may
  * have been delivered, and the mailer's policy decides on another attempt
- * (docs/reference/sending.md#interrupted-attempts). Whoever has lost the claim by then never sends it.
+ * (docs/reference/sending.md#interrupted-attempts). A sender that has lost its claim by then never sends it.
  */
 import { classifyFailure, parseAddress, type SmtpFailure, type SmtpResult } from '@postrider/mail'
 import type { SmtpMailerForSend, SmtpPool } from '../../mailers/index.ts'

@@ -1,7 +1,7 @@
 /**
  * Decides whether an email is stopped as phishing (docs/reference/sending.md#phishing): by a blocked domain,
  * by its score, or because it cannot be looked at within the limits. What cannot be checked does not pass:
- * whoever wants to get past a check would make it fail.
+ * an attacker would make the check fail.
  */
 import { domainsAbove, type Scan, type ScanResult } from '@postrider/mail'
 import type { PhishingSettings } from './settings.ts'

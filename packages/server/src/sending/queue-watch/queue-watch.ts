@@ -1,5 +1,5 @@
 /**
- * Watches the send queue, every few seconds and whoever asks: a scrape costs nothing.
+ * Watches the send queue every few seconds, whether metrics are read or not: a scrape costs nothing.
  *
  * Each process measures the buckets that it owns, so the sum over all processes is the whole, and
  * one process tells of a mailer. A mailer's queue is late when two looks in a row find it late, and
@@ -28,7 +28,7 @@ const INTERVAL_MS = 15_000
 /** Where it takes long it is done less often: a twentieth of one connection's time at most. */
 const REST_FACTOR = 20
 const STATEMENT_TIMEOUT_MS = 5_000
-/** In one look. The others are told of by the next. */
+/** In one look. The others are reported by the next. */
 const TOLD_MAX = 20
 
 const NOTHING: QueueFigures = { due: 0, waiting: 0, held: 0, oldestDueMs: 0, late: [] }

@@ -1,7 +1,7 @@
 /**
  * Attempts leased recipients, each in a place of its own, and writes what came of it.
  *
- * An attempt that lasts longer than a second gives its place up: slow servers do not hold up others.
+ * An attempt that lasts longer than a second gives its place up: slow servers do not delay others.
  */
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'

@@ -36,7 +36,7 @@ export function createQueueClaims(
 
   async function claimAndLoad(queue: MailerQueue, limit: number): Promise<void> {
     const classes = takeClasses(queue)
-    // What ran out while this process stood still is not claimed anew, as if it were interrupted.
+    // Claims that expired while this process was suspended are not claimed again as interrupted ones.
     await held.catchUp()
     const validUntilMs = deps.monotonicMs() + leaseMs
     const { claims, left, pause } = await claimRows(deps, queue, { classes, limit, leaseMs })

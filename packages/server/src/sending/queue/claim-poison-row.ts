@@ -13,7 +13,7 @@ export interface ClaimPoisonDeps {
   readonly keyRing: KeyRing
 }
 
-/** Put off at once; the rest is looked at in a second. */
+/** Deferred at once; the others are looked at in a second. */
 const PUT_OFF_MAX = 100
 const PUT_OFF_MS_MAX = 60_000
 

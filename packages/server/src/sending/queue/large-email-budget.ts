@@ -5,10 +5,10 @@
  * Two budgets. What begins counts in the first, of which a tenant has at most half. What lasts too
  * long moves to the second, the slow one, so that the first is soon free again whatever servers do;
  * a tenant with something there has all in all at most an eighth of it. When the slow budget is
- * full, what lasts too long stays where it is until there is room: memory is bounded first of all.
+ * full, slow ones stay in the main budget until they fit: memory is bounded first of all.
  *
- * Smaller emails would overtake one that needs much room for ever. The first that has to wait for
- * others keeps the room until it has begun, unless what it waits for is slow itself.
+ * Smaller emails would overtake a large one for ever. The first that has to wait for
+ * others keeps the budget until it has begun, unless it waits for slow ones.
  */
 import { isDomainMailer } from '../../mailers/index.ts'
 import { LARGE_CONTENT_BYTES } from './large-emails.ts'
@@ -43,7 +43,7 @@ interface TenantBytes {
 }
 
 export function createLargeBudget(o: {
-  /** Whether the row still waits, and could begin if there were room. */
+  /** Whether the row still waits, and could begin if it fitted. */
   readonly isWaiting: (row: LeasedRecipient) => boolean
 }): LargeBudget {
   const tenants = new Map<string, TenantBytes>()

@@ -4,7 +4,7 @@
  * do not use it up for others, and one row whatever others hold. The recipients of an email share its
  * content, which counts once.
  *
- * `isValid` is this process's own reading of its claims: a process that stood still for longer than
+ * `isValid` is this process's own reading of its claims: a process that was suspended for longer than
  * a claim lasts must not begin what another may have by now. The fence is what decides.
  */
 import type { Db } from '../../platform/db/index.ts'
@@ -29,7 +29,7 @@ export interface LeasedRecipients {
   isValid(row: LeasedRecipient): boolean
   /** Extends the claims that have run for a third of their time. */
   extend(): Promise<void>
-  /** The same, if this process stood still for so long that its own claims may have run out. */
+  /** The same, if this process was suspended for so long that its own claims may have expired. */
   catchUp(): Promise<void>
   readonly size: number
 }

@@ -7,7 +7,7 @@ export interface WokenQueue {
   readonly bucket: number
   /** Bulk mail alone (`email.ts`). */
   readonly isBulk?: boolean
-  /** The mailer itself has changed: what its queue rested for may be over. */
+  /** The mailer itself has changed: the reason of its pause may be gone. */
   readonly isChanged?: boolean
 }
 

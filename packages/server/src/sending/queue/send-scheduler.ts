@@ -254,7 +254,7 @@ function createTurns({
   }
 }
 
-/** The first to go; a large one for which there is no room now is passed by small ones only. */
+/** The first to go; a large one that does not fit now is overtaken by small ones only. */
 function nextOf(queue: MailerQueue, large: LargeBudget): LeasedRecipient | undefined {
   const first = firstOf(queue)
   if (first === undefined || large.hasRoomFor(first)) return first

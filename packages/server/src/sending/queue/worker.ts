@@ -53,7 +53,7 @@ const DISCOVERY_REST_MS_MAX = 5_000
 /** What is due before the next of them has a timer. */
 const AHEAD_MS = DISCOVERY_REST_MS_MAX + 2 * SWEEP_MS
 const SUSPECT_MS = 1_000
-/** Longer than a sweep that the database holds up. */
+/** Longer than a sweep that the database delays. */
 const ACTIVATED_MS = 30_000
 const EXPIRED_AT_ONCE = 100
 const STOP_GRACE_MS = 10_000
@@ -192,7 +192,7 @@ function createDiscovery(o: {
       if (queue.waitMs <= 0) o.wake(queue)
       else o.wakeLater(queue, queue.waitMs)
     }
-    // Whoever made a mailer active, or deleted it, has woken its queue, but not in other processes.
+    // The process that activated or deleted a mailer has woken its queue, but not in other processes.
     const resting = queues.held()
     if (resting.length === 0) return
     const released = await findReleased(db, { withinMs: ACTIVATED_MS, held: resting })
@@ -228,7 +228,7 @@ function createBackgroundClaims(
 
   /**
    * Rows that were interrupted again and again, one at a time. What ends a process does so at once:
-   * a server that hangs does not hold up the next.
+   * a server that hangs does not delay the next.
    */
   async function serveSuspects(): Promise<void> {
     while (!isStopping) {

@@ -1,5 +1,5 @@
 /**
- * SQL of what is reported of recipients after their mail was handed over: by whoever took it, and for
+ * SQL of what is reported of recipients after their mail was handed over: by the server or provider that took it, and for
  * feedback. Every statement names the tenant.
  *
  * Within one transaction: `lockReported`, then `settleReported` and `reportStatuses`. The order keeps

@@ -3,7 +3,7 @@
  * (docs/reference/suppressions.md#whose-report-it-is): the provider has their mail, so no other attempt
  * follows, whatever came of this one. One without an answer was taken after all, and is no failure.
  *
- * In the transaction that ends them: whoever reports at the same time is waited for
+ * In the transaction that ends them: a concurrent report is waited for
  * (record/report-store.ts).
  */
 import { isDomainMailer } from '../../mailers/index.ts'

@@ -1,5 +1,5 @@
 /**
- * The port to whoever makes the URLs of tracking (docs/reference/sending.md#tracking, "Public"): the pixel,
+ * The port to the code that makes tracking URLs (docs/reference/sending.md#tracking, "Public"): the pixel,
  * the redirect of a link, the page that unsubscribes.
  */
 

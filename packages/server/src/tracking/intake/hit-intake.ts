@@ -117,7 +117,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     return url === undefined ? { kind: 'bounded' } : { kind: 'bounded', url }
   }
 
-  /** Whoever is told that it is done is out, so it is asked for all the same: once at a time. */
+  /** A person who was told so must be unsubscribed, so it is still done: once at a time. */
   async function unsubscribeAgain(hit: Hit, token: string): Promise<TakenIn> {
     if (database.isAway) throw unavailable()
     const refuse = () => Promise.reject(unavailable())
@@ -145,7 +145,7 @@ export function createHitIntake(deps: HitIntakeDeps): HitIntake {
     async stop() {
       database.stop()
       await replay.stop({ isDraining: !database.isAway })
-      // What waits for a flush is answered as late by now; a disk that is stuck must not hold up the end.
+      // Hits that wait for a flush are answered as late by now; a disk that hangs must not delay the end.
       await withTimeout(spool.close(), CLOSED_WITHIN_MS).catch((error: unknown) =>
         log.warn({ err: error }, 'spool.not_closed'),
       )

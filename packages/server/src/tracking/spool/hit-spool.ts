@@ -1,10 +1,10 @@
 /**
- * Hits in files until they are in the database: each is on the disk before its request is answered.
+ * Keeps hits in files until they are in the database: each is on the disk before its request is answered.
  *
- * Files belong to nobody: any process with the same directory may take one, by renaming it, records
- * its hits and removes it. That is safe because a hit counts once however often it is recorded, and
- * because a writer that finds its file gone after a flush writes the same lines into another: whoever
- * renamed it before may not have seen them, whoever renames it later has.
+ * Any process with the same directory may take a file by renaming it. It records the hits and removes the
+ * file. That is safe for two reasons. A hit counts once however often it is recorded. And a writer that
+ * finds its file gone after a flush writes the same lines into another file, as the process that renamed
+ * the file may have read it before the flush.
  */
 import type { Hit } from '../intake/hit.ts'
 import { createSpoolFolder, type SpooledHits } from './spool-folder.ts'
@@ -37,14 +37,14 @@ export interface HitSpool {
   close(): Promise<void>
 }
 
-/** What a caller is told of when nothing more fits. */
+/** The error when nothing more fits. */
 export class SpoolFullError extends Error {
   override readonly name = 'SpoolFullError'
 }
 
 /** Of one process: about 150,000 hits. */
 const BYTES_MAX = 64 * 1024 * 1024
-/** After so long, whoever took a file has died with it. */
+/** After so long, the process that took a file is considered dead. */
 const TAKEN_FOR_MS = 60_000
 /** Of files that nobody has taken, in memory as well. */
 const HITS_KEPT_MAX = 20_000

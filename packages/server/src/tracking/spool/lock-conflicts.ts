@@ -10,7 +10,7 @@ import { recipientKey } from '../intake/judge-hits.ts'
 export interface LockConflicts {
   /** It has waited for a lock alone. */
   hold(hit: Hit): void
-  /** Those among them whose recipients are held up hold up their tenants still. */
+  /** Those among them whose recipients are still locked delay their tenants. */
   renew(late: readonly Hit[]): void
   isTenantHeldUp(hit: Hit): boolean
   isRecipientHeldUp(hit: Hit): boolean

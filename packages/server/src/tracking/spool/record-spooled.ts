@@ -2,8 +2,8 @@
  * Records the hits of a file in few transactions, and finds out which of them the database refuses, and
  * which wait for a lock that others hold: a group that fails is halved until what fails is one hit.
  *
- * A locked row holds up others for a bounded time. A group waits for a lock for a second, its parts for
- * less; the one that is found is put off, and all that are held up with it; and where the search takes
+ * A locked row delays others for a bounded time. A group waits for a lock for a second, its parts for
+ * less; the one that is found is put off with all that wait for the same lock; and where the search takes
  * too long, the rest of what was searched.
  */
 import { DatabaseUnavailableError, isStatementTimeout } from '../../platform/db/index.ts'
@@ -55,7 +55,7 @@ export async function recordSpooled(
 
   async function settle(given: readonly Hit[], isRepeated: boolean): Promise<void> {
     const some: Hit[] = []
-    // Some may be held up by what was found a moment ago.
+    // Some may wait for a lock that was found a moment ago.
     for (const hit of given) (deps.isHeldUp(hit) ? late : some).push(hit)
     if (some.length === 0) return
     const lockMsMax = timeouts === 0 ? LOCK_MS_MAX : SEARCH_LOCK_MS_MAX

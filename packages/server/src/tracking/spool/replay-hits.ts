@@ -21,7 +21,7 @@ import { type RecordedFile, recordSpooled } from './record-spooled.ts'
 import type { SpooledHits } from './spool-folder.ts'
 
 export interface HitReplay {
-  /** All there is, also what was put off a moment ago; answers how many hits that were. */
+  /** Everything, including recently deferred hits; answers how many hits that were. */
   runOnce(): Promise<number>
   /** At once, without waiting for it. */
   look(): void
@@ -51,7 +51,7 @@ const DRAINED_WITHIN_MS = 5_000
 /** After a file that could not be read or removed. */
 const BACK_OFF_MS = 5_000
 const TENANTS_TOLD_MAX = 10
-/** Until what was put off is tried again. */
+/** The time until deferred hits are tried again. */
 const PUT_OFF_MS = 5_000
 
 interface FileInWork extends SpooledHits {
@@ -164,7 +164,7 @@ function createFileOrder({ spool, log }: Pick<HitReplayDeps, 'spool' | 'log'>) {
   let leftFrom = Number.NEGATIVE_INFINITY
   /** What a process before this one took is left. */
   let isBeginning = true
-  /** Undefined: nothing was put off that is known of. */
+  /** Undefined: no hits are known to be deferred. */
   let putOffUntil: number | undefined
 
   async function next(): Promise<FileInWork | undefined> {

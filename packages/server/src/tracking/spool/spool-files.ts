@@ -1,4 +1,4 @@
-/** How the names of the files end in which hits wait. Whoever finds one of the first may take it. */
+/** How the names of spool files end. Any process may take one of the first kind. */
 export const WRITTEN = '.hits'
 /** Being recorded. */
 export const TAKEN = '.taken'

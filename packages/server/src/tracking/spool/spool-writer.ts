@@ -124,7 +124,7 @@ function createWrittenFiles({ dir, held, hitsKeptMax }: SpoolWriterOptions) {
       if (current !== undefined && current.bytes > FILE_BYTES_MAX) await leave()
       current ??= await openNew()
       const { file, path, hits } = current
-      // Whoever took the file before may have recorded them.
+      // The process that took the file before may have recorded them.
       if (isAgain || group.some(({ isTried }) => isTried)) current.isFresh = false
       const { bytesWritten } = await file.write(text)
       if (bytesWritten < Buffer.byteLength(text)) throw new Error('the spool could not be written')
@@ -159,7 +159,7 @@ function createWrittenFiles({ dir, held, hitsKeptMax }: SpoolWriterOptions) {
     return { file, path, bytes: 0, hits: keptCount < hitsKeptMax ? [] : undefined, isFresh: true }
   }
 
-  /** For whoever takes it. */
+  /** For the process that takes it. */
   async function leave(): Promise<void> {
     const left = current
     if (left === undefined) return

@@ -4,7 +4,7 @@
  * recognise them.
  *
  * What was recorded before the call is first found and counted, then queued in pieces, each a short
- * transaction. So a refusal leaves nothing behind, save one: when another replay takes the room in
+ * transaction. So a refusal leaves nothing behind, save one: when another replay takes the limit in
  * between, what was queued until then is sent, as after a crash in the middle. Calling again is
  * safe: what still waits is not queued twice.
  */
@@ -254,7 +254,7 @@ async function requireRoom(
   }
 }
 
-/** When there is room depends on the receiver; the time is for the caller's patience. */
+/** When they fit depends on the receiver; the time is a hint to the caller. */
 function noRoom(waitingMax: number, room: number): ApiError {
   return rateLimited({
     policy: 'replayed-events',

@@ -96,7 +96,7 @@ async function checkHost({ egress, connectTimeoutMs }: ReceiverRules, url: URL):
   await egress.check(url.hostname, connectTimeoutMs)
 }
 
-/** A failure as the tenant is told of it, and when. */
+/** A failure as it is reported to the tenant, and when. */
 async function tell(
   rules: ReceiverRules,
   field: string,

@@ -3,7 +3,7 @@
  * tenant, save those that say why not.
  *
  * Who records events shares nothing with who changes a subscription: no tenant's change, and no
- * transaction that it waits for, holds up the events of others that are recorded in one group. What
+ * transaction that it waits for, delays the events of others that are recorded in one group. What
  * was read before a change is harmless after it. The generation that each pointer carries tells the
  * dispatcher what was queued before the webhook was switched off; and the share lock on the stream
  * keeps it in place for the pointers, also when its webhook has just been deleted. An event that is

@@ -1,5 +1,5 @@
 /**
- * Measures what waits for delivery, every few seconds and whoever asks: a scrape costs nothing, and
+ * Measures the waiting events every few seconds, whether metrics are read or not: a scrape costs nothing, and
  * a database that is slow is not made slower by it.
  *
  * Each process counts the buckets that it owns, so the sum over all processes is the whole. Exact

@@ -2,7 +2,7 @@
  * The memory of large requests under way. There are places for hundreds of requests, and an INCOMING_EMAIL
  * has megabytes: receivers that hang would hold more than a process has, and end it for everyone.
  *
- * A tenant has a quarter of the room, or one request. Who finds none comes again, and is not read before
+ * A tenant has a quarter of the budget, or one request. A stream without memory comes again, and is not read before
  * there is some: nothing is kept in memory for it meanwhile.
  */
 
@@ -11,13 +11,13 @@ import { createByteLimiter } from '@postrider/runtime/byte-limiter'
 import type { StreamKey } from '../stream-store.ts'
 
 export interface BodyBudget {
-  /** Undefined: there is no room now. Else what gives it back. */
+  /** Undefined: it does not fit now. Else a function that gives it back. */
   take(key: StreamKey, octets: number): (() => void) | undefined
-  /** It found no room, and would find none now. */
+  /** It did not fit, and would not fit now. */
   isCrowdedOut(key: StreamKey): boolean
 }
 
-/** Smaller ones are not counted: all places have room for them. */
+/** Smaller ones are not counted: they always fit. */
 const LARGE_OCTETS = 256 * 1024
 const OCTETS_MAX = 128 * 1024 * 1024
 const TENANT_SHARE = 1 / 4

@@ -9,7 +9,7 @@ export interface LastRequests {
 
 /** A sweep is a second after the other. */
 const RECENT_MS = 900
-/** Of a few bytes; when it is full it begins anew. */
+/** Of a few bytes; when it is full it is emptied. */
 const STREAMS_MAX = 20_000
 
 export function createLastRequests(

@@ -1,6 +1,6 @@
 /**
  * Takes the values of a webhook's own headers out of what its receiver says before that is stored:
- * many a receiver echoes a request, and whoever may read deliveries is not to read credentials
+ * many a receiver echoes a request, and readers of deliveries must not read credentials
  * (architecture invariant 10).
  *
  * A value is found in whatever letter case, as it was sent and as JSON, HTML, URLs, base64 and

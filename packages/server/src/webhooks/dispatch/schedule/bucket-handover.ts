@@ -2,7 +2,7 @@
  * Which steps are under way in which bucket, and what may still begin in one that is to be given back.
  *
  * It is given back when nothing is under way in it, so that the next owner repeats no request. To stop
- * beginning at once would hold up every stream of the bucket for as long as one receiver hangs. So
+ * beginning at once would delay every stream of the bucket for as long as one receiver hangs. So
  * while a step lasts, those that are not known to hold it up go on; when none does, nothing begins, and
  * the bucket is free within a moment.
  *

@@ -56,7 +56,7 @@ export interface StreamServer extends Pick<BucketHandover, 'isFree'> {
   wake(stream: BucketedStream): void
   /** The same, as the database says. */
   find(stream: DueStream): void
-  /** Resolves when nothing is in line, under way or waiting for a moment. */
+  /** Resolves when no stream waits and none is under way. */
   quiet(): Promise<void>
   /** Begins nothing any more. Resolves when what was under way is over. */
   close(): Promise<void>
@@ -69,7 +69,7 @@ export interface StreamServer extends Pick<BucketHandover, 'isFree'> {
 /** The sweep finds again what has no place here. */
 const ENTRIES_MAX = 100_000
 
-/** A stream that is being served: in line, under way, or waiting for a moment. */
+/** A stream that is being served: waiting for a place, under way, or waiting for a moment. */
 interface Entry {
   readonly tenantId: string
   readonly stream: BucketedStream

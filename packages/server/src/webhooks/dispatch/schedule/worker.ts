@@ -30,7 +30,7 @@ export interface DispatcherDeps
 export interface Dispatcher extends Service {
   /** Finds the active streams and does what is due, until nothing is. For tests. */
   runOnce(): Promise<void>
-  /** Steps under way and in line. */
+  /** Steps under way and waiting. */
   counts(): SchedulerCounts
 }
 

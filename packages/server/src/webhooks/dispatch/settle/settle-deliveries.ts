@@ -1,6 +1,6 @@
 /**
  * Settles the requests of a group in one transaction: the attempt, what becomes of the delivery and how
- * its stream goes on. A stream that another transaction holds is left out: a lock of one holds up no
+ * its stream goes on. A stream that another transaction holds is left out: a lock of one delays no
  * other.
  *
  * It need not be flushed at once: what is lost of it in a crash is a repetition of the same bytes. A

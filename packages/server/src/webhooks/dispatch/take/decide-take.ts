@@ -6,7 +6,7 @@
  * what was queued for a webhook that is switched off is discarded; nothing before its back-off is over; what waits behind a receiver that has failed for
  * all of `retryForMs` is exhausted; the delivery that is under way is sent again; halves that are
  * due; at last a parked event that is due or a new batch, the one as likely as the other, so that however
- * many are parked neither holds up what is live nor starves. A receiver that refuses everything is asked with one event
+ * many are parked neither delays live events nor starves. A receiver that refuses everything is asked with one event
  * that it has not seen yet, while there is one: what it refused before would tell nothing new.
  */
 import { refusesAll } from '../settle/decide-delivery.ts'

@@ -30,7 +30,7 @@ export interface QueueCursor {
 
 const LATE_MS_MAX = 60_000
 const RESET_MS = 60_000
-/** Of a hundred bytes or two; when it is full it begins anew. */
+/** Of a hundred bytes or two; when it is full it is emptied. */
 const STREAMS_MAX = 20_000
 const FROM_THE_FIRST: QueueCursorIds = ['', '']
 

@@ -7,7 +7,7 @@
  * What somebody asked for again (lane 1) is sent as it was asked for.
  *
  * The lock of a stream is held to the end and never waited for. Rare things (what is to be discarded,
- * exhausted or fixed) are only seen here and done elsewhere (clear-stream.ts): they must not hold up a
+ * exhausted or fixed) are only seen here and done elsewhere (clear-stream.ts): they must not delay a
  * group.
  */
 import { type SubscriptionKey, subscriptionKeyOfEvent } from '@postrider/contract'

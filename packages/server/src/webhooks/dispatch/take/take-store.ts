@@ -1,7 +1,7 @@
 /**
  * SQL that takes deliveries: locks streams, reads what they need, moves pointers into open deliveries.
  *
- * Whoever holds a stream's lock is alone in taking from it, and only from there do pointers leave the
+ * The holder of a stream's lock alone takes from it, and only from there do pointers leave the
  * queue. Each statement serves a whole group: keys are arrays, and a lateral subquery with its own limit
  * keeps the plan a loop of index scans at any size of the tables.
  */
@@ -202,7 +202,7 @@ export async function loadOpen(
   return open
 }
 
-/** The second lane is looked at where the first leaves room: an append ends with its limit. */
+/** The second lane is read when the first has fewer rows than the limit: an append ends with its limit. */
 const PEEK = statement(
   'webhooks.peek_pending',
   `select k.n::integer as n, p.ctid::text as place, p.lane, p.event_id, p.day, p.bytes, p.generation,
