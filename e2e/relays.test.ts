@@ -353,7 +353,7 @@ describe('callbacks', () => {
   const answerOf = async (posted: Promise<readonly CallbackBatch[]>) =>
     (await posted)[0]?.attempts.map(({ status }) => status)
 
-  it('[5] of SparkPost need the secret header where one is configured', async () => {
+  it('[5] callbacks of SparkPost need the secret header where one is configured', async () => {
     const one = await scene('sparkpost')
     await one.send(['ada'])
     await one.provider.waitForMails(1)
@@ -370,7 +370,7 @@ describe('callbacks', () => {
     expect(await forge({})).toEqual([200])
   })
 
-  it('[5] of SendGrid need a current signature over their bytes', async () => {
+  it('[5] callbacks of SendGrid need a current signature over their bytes', async () => {
     const one = await scene('sendgrid')
     await one.send(['ada'])
     await one.provider.waitForMails(1)
@@ -384,7 +384,7 @@ describe('callbacks', () => {
     expect(await forge({})).toEqual([200])
   })
 
-  it('[5] of other senders are refused, and pings are answered', async () => {
+  it('[5] callbacks of other senders are refused, and pings are answered', async () => {
     const { callbackUrl } = await scene('sparkpost')
     const secret = { 'X-Callback-Secret': 'a-secret-that-only-the-provider-knows' }
     expect(await post(`${callbackUrl}x`, '[]', secret)).toBe(404)

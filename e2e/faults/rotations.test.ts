@@ -146,7 +146,7 @@ async function expectAllToWork({ apiKey }: Tenant): Promise<void> {
 }
 
 describe('a rotation of secret keys', () => {
-  it('[K1] that is killed before or after a commit leaves every value readable, and is finished by the next', async () => {
+  it('[K1] a rotation of secret keys that is killed before or after a commit leaves every value readable, and is finished by the next', async () => {
     const tenant = await sealByOldKey()
     expect(await sealedBy()).toEqual({ passwords: mailers, headers: 1 })
 
@@ -176,7 +176,7 @@ describe('a rotation of secret keys', () => {
     await expectAllToWork(tenant)
   }, 90_000)
 
-  it('[K2] beside a second one seals each value once, and both succeed', async () => {
+  it('[K2] a rotation of secret keys beside a second rotation seals each value once, and both succeed', async () => {
     const tenant = await sealByOldKey()
     const release = await lock('select from mailers_mailer')
     const both = await Promise.all([rotate(), rotate()])

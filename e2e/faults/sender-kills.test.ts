@@ -31,14 +31,18 @@ async function killAt(failpoint: string, scene: Scene): Promise<void> {
 }
 
 describe('a sender that is killed before the commit point has its attempt repeated without an event', () => {
-  it('[S1] after the claim', { timeout: TEST_MS }, async () => {
+  it('[S1] a sender that is killed after the claim has its attempt repeated without an event', {
+    timeout: TEST_MS,
+  }, async () => {
     const scene = await fleet.scene()
     await killAt('send.after_claim', scene)
     expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
     expect(copies(scene)).toBe(1)
   })
 
-  it('[S2] after the connection', { timeout: TEST_MS }, async () => {
+  it('[S2] a sender that is killed after the connection has its attempt repeated without an event', {
+    timeout: TEST_MS,
+  }, async () => {
     const scene = await fleet.scene()
     await killAt('send.after_connect', scene)
     expect(await scene.told(1)).toEqual(['MAIL_DELIVERED'])
@@ -46,7 +50,9 @@ describe('a sender that is killed before the commit point has its attempt repeat
     expect(copies(scene)).toBe(1)
   })
 
-  it('[S3] in the middle of DATA', { timeout: TEST_MS }, async () => {
+  it('[S3] a sender that is killed in the middle of DATA has its attempt repeated without an event', {
+    timeout: TEST_MS,
+  }, async () => {
     let pid: number | undefined
     const scene = await fleet.scene(({ phase }) => {
       if (phase === 'body' && pid !== undefined) process.kill(pid, 'SIGKILL')
@@ -70,14 +76,16 @@ describe.each([
 ] as const)(
   'a sender that is killed after the commit point leaves an uncertain attempt: %s',
   (uncertain, told, more) => {
-    it('[S4] before the end of the message', { timeout: TEST_MS }, async () => {
+    it('[S4] a sender that is killed after the commit point leaves an uncertain attempt', {
+      timeout: TEST_MS,
+    }, async () => {
       const scene = await fleet.scene(undefined, uncertain)
       await killAt('send.before_dot', scene)
       expect(await scene.told(told.length)).toEqual(told)
       expect(copies(scene)).toBe(more)
     })
 
-    it('[S5] after the end of the message, before the 250 of the server', {
+    it('[S5] a sender that is killed after the end of the message, before the 250, leaves an uncertain attempt', {
       timeout: TEST_MS,
     }, async () => {
       const { script, reached } = holdAt('dot')
@@ -95,7 +103,9 @@ describe.each([
       expect(dots.filter((recipient) => recipient === ADA)).toHaveLength(1 + more)
     })
 
-    it('[S6] after the 250, before its commit', { timeout: TEST_MS }, async () => {
+    it('[S6] a sender that is killed after the 250, before its commit, leaves an uncertain attempt', {
+      timeout: TEST_MS,
+    }, async () => {
       const scene = await fleet.scene(undefined, uncertain)
       await killAt('send.after_reply', scene)
       expect(await scene.told(told.length)).toEqual(told)
@@ -140,7 +150,7 @@ describe('[S8] a sender that is told to end', () => {
     expect(copies(scene)).toBe(1)
   })
 
-  it('and is killed meanwhile leaves the same state as one that is killed', {
+  it('a sender that is told to end and is killed meanwhile leaves the same state as one that is killed', {
     timeout: TEST_MS,
   }, async () => {
     const scene = await fleet.scene({ [ADA]: ['hang', 'ok'] })

@@ -156,7 +156,7 @@ describe('a killed service', () => {
     expect(isRunning()).toBe(false)
   })
 
-  it('with a killed server is followed by a start that recovers committed data', async () => {
+  it('a killed service with a killed server is followed by a start that recovers committed data', async () => {
     const { service, url } = await startService()
     const db = open(url)
     await db.query('create table kept (id int)')
@@ -171,7 +171,7 @@ describe('a killed service', () => {
     await next.stop()
   })
 
-  it('whose pid belongs to another process after a reboot does not block the next start', async () => {
+  it('a killed service whose pid belongs to another process after a reboot does not block the next start', async () => {
     const first = embed()
     await first.start()
     await first.stop()

@@ -226,7 +226,7 @@ describe('attachments', () => {
     ],
     ['there is no HTML', undefined, {}, 'attachment'],
   ] as const)(
-    'without a disposition are placed by their use: %s',
+    'attachments without a disposition are placed by their use: %s',
     async (_, html, change, expected) => {
       const file = { filename: 'logo.png', content: png, contentId: 'logo', ...change }
       const { raw, email } = await build({ html, attachments: [file] })
@@ -294,7 +294,7 @@ describe('attachments', () => {
   })
 
   it.each(['multipart/mixed; boundary=x', 'message/rfc822', 'not a type', 'text/html\r\nX: y'])(
-    'with the invalid type %j are sent as bytes',
+    'attachments with the invalid type %j are sent as bytes',
     async (type) => {
       const { email } = await build({ attachments: [{ filename: 'a.bin', content: 'QUJD', type }] })
       expect(email.attachments[0]?.mimeType).toBe('application/octet-stream')

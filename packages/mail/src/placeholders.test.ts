@@ -39,13 +39,16 @@ describe('a body with placeholders', () => {
     ['7bit', (own: readonly string[]) => `a ${own[0]}\nb ${own[0]}`],
     ['quoted-printable', all('Grüße = ')],
     ['base64', all('日本語のメールです。'.repeat(3))],
-  ])('in %s equals the same body with other texts written over them', async (encoding, write) => {
-    expect((await encodeTextBody(write(placeholders))).encoding).toBe(encoding)
-    const expected = write(texts).replaceAll('\n', '\r\n')
-    expect(await readBack(write(placeholders), texts, placeholders)).toBe(expected)
-  })
+  ])(
+    'a body with placeholders in %s equals the same body with other texts written over them',
+    async (encoding, write) => {
+      expect((await encodeTextBody(write(placeholders))).encoding).toBe(encoding)
+      const expected = write(texts).replaceAll('\n', '\r\n')
+      expect(await readBack(write(placeholders), texts, placeholders)).toBe(expected)
+    },
+  )
 
-  it('of any text in any order equals a body that was written so', async () => {
+  it('a body with placeholders of any text in any order equals a body that was written so', async () => {
     const piece = fc.oneof(
       fc.constantFrom(0, 1, 2),
       fc.string({ unit: 'grapheme', maxLength: 90 }),
@@ -68,11 +71,14 @@ describe('a body with placeholders', () => {
   it.each([
     ['quoted-printable', 'Grüße aus dem Süden. '],
     ['base64', '日本語のメールです。'],
-  ])('that is long, in %s, is written over as a whole', async (_, filler) => {
-    const long = filler.repeat(20_000)
-    const write = (all: readonly string[]) => `${long}${all[1]}${long.slice(7)}${all[2]}`
-    expect(await readBack(write(placeholders), texts, placeholders)).toBe(write(texts))
-  })
+  ])(
+    'a body with placeholders that is long, in %s, is written over as a whole',
+    async (_, filler) => {
+      const long = filler.repeat(20_000)
+      const write = (all: readonly string[]) => `${long}${all[1]}${long.slice(7)}${all[2]}`
+      expect(await readBack(write(placeholders), texts, placeholders)).toBe(write(texts))
+    },
+  )
 
   it('refuses a text of another length', async () => {
     const marked = findPlaceholders(await encodeTextBody(`a ${placeholders[0]}`), ID, placeholders)

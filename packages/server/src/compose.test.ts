@@ -126,7 +126,7 @@ describe('services', () => {
     ])
   })
 
-  it('of a sender close the connections to Rspamd after its scanner, where it is configured', async () => {
+  it('the services of a sender close the connections to Rspamd after its scanner, where it is configured', async () => {
     const env = { POSTRIDER_ROLES: 'sender', POSTRIDER_RSPAMD_URL: 'http://127.0.0.1:9/' }
     const services = await servicesOf(env)
     expect(services).toEqual([...BEGIN, ...SENDER.toSpliced(2, 0, 'rspamd'), ...WATCH, ...END])

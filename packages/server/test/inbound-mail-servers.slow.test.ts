@@ -69,7 +69,7 @@ describe.skipIf(hindrance !== undefined)('mail from Postfix', () => {
     expect((await arrived()).body.length).toBe(body.length)
   }, 60_000)
 
-  it('for an unknown user is refused, and its sender is told', async () => {
+  it('mail from Postfix for an unknown user is refused, and its sender is told', async () => {
     const known = postfix.mailbox('ada').length
     await send('nobody@relayed.test', 'Hello\r\n')
     await expect.poll(() => postfix.mailbox('ada').length, { timeout: 20_000 }).toBe(known + 1)
@@ -79,7 +79,7 @@ describe.skipIf(hindrance !== undefined)('mail from Postfix', () => {
     expect(listener.stored.length).toBe(before)
   }, 30_000)
 
-  it('that is too large is refused, and its sender is told', async () => {
+  it('mail from Postfix that is too large is refused, and its sender is told', async () => {
     await send('a@relayed.test', `${'x'.repeat(70)}\r\n`.repeat(380_000))
     const refused = () => postfix.mailbox('ada').filter((text) => /Status: 5\.3\.4/.test(text))
     await expect.poll(() => refused().length, { timeout: 25_000 }).toBe(1)

@@ -124,7 +124,7 @@ describe('requests to the providers', () => {
 describe('reports by providers', () => {
   const mail = { ref: '01JD4M8W6ZQ3V5T7X9Y2A4C6E8.0' }
 
-  it('of SparkPost have the documented event and status', async () => {
+  it('reports of SparkPost have the documented event and status', async () => {
     const sparkPost = await createSparkPostServer()
     cleanups.push(() => sparkPost.close())
     sparkPost.domains.add('example.com')
@@ -142,7 +142,7 @@ describe('reports by providers', () => {
     }
   })
 
-  it('of SendGrid have the documented event and status', async () => {
+  it('reports of SendGrid have the documented event and status', async () => {
     const sendGrid = await createSendGridServer()
     cleanups.push(() => sendGrid.close())
     sendGrid.domains.add('example.com')
@@ -161,7 +161,7 @@ describe('reports by providers', () => {
     }
   })
 
-  it('of the simulator have the documented event for each name', () => {
+  it('reports of the simulator have the documented event for each name', () => {
     const simulator = adapterOf('simulator')
     if (simulator.kind !== 'simulator') throw new Error('it is a provider')
     const rows = tableRows(/^\| `([a-z-]+)`[^|]*\| ([^|]*(?:MAIL_|SMTP_)[^|]*) \|$/gm)

@@ -32,7 +32,7 @@ function resourcesAfterImporting(files: readonly string[]): string {
 
 describe('source files', () => {
   it.each(['contract', 'client', 'testkit', 'runtime', 'mail', 'embedded-postgres', 'server'])(
-    'of %s open no socket, timer or file at import, and print nothing',
+    'source files of %s open no socket, timer or file at import, and print nothing',
     (name) => {
       const source = new URL(`${name}/src/`, packages)
       const files = sourcesOf(source).filter((path) => !programs.test(path))
@@ -41,7 +41,7 @@ describe('source files', () => {
     },
   )
 
-  it('of a store use only tables that start with their own capability', () => {
+  it('source files of a store use only tables that start with their own capability', () => {
     const stores = sourcesOf(server).filter((path) => path.endsWith('store.ts'))
     expect(stores.length).toBeGreaterThan(0)
     const foreign = stores.flatMap((path) => {
@@ -69,7 +69,7 @@ describe('source files', () => {
     expect(timed.filter((file) => /Date\.now\b/.test(readFileSync(file, 'utf8')))).toEqual([])
   })
 
-  it('with a foreign table in a statement are found', () => {
+  it('source files with a foreign table in a statement are found', () => {
     const seen = (sql: string) => foreignTables(`const a = statement('a', \`${sql}\`)`, 'sending')
     expect(seen('select 1 from sending_email e join webhooks_event w on true')).toEqual([
       'webhooks_event',

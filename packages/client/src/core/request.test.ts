@@ -322,7 +322,7 @@ describe('the time-out', () => {
     expect(error.message).toContain('30 ms')
   })
 
-  it('also ends a fetch that ignores its signal', async () => {
+  it('the time-out ends a fetch that ignores its signal', async () => {
     const deaf: typeof fetch = () => new Promise(() => undefined)
     const { send } = await scripted([], { fetch: deaf, timeoutMs: 30, retriesMax: 0 })
     expect((await failureOf(send(get))).code).toBe('timeout')

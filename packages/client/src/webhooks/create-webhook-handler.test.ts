@@ -114,7 +114,7 @@ describe('a delivery', () => {
   })
 
   it.each(['DOMAIN_VERIFICATION', 'IMAP_ERROR', 'INCOMING_EMAIL'] as const)(
-    'of a single %s is handled like any other',
+    'a delivery of a single %s is handled like any other',
     async (name) => {
       const event = exampleEvent(name)
       const { response, seen } = await receive(exampleRequest(event, { headers }))
@@ -123,7 +123,7 @@ describe('a delivery', () => {
     },
   )
 
-  it('of an unknown event is handled and acknowledged', async () => {
+  it('a delivery of an unknown event is handled and acknowledged', async () => {
     const event = { event: 'MAIL_NEW', details: {} }
     const { response, seen } = await receive(post(JSON.stringify([event])))
     expect(response.status).toBe(200)
@@ -509,7 +509,7 @@ describe('a sender that hangs up', () => {
     expect(seen).toStrictEqual(['SMTP_ERROR'])
   })
 
-  it('before the beginning has nothing handled', async () => {
+  it('a sender that hangs up before the beginning has nothing handled', async () => {
     const request = new Request(exampleRequest(events, { headers }), {
       signal: AbortSignal.abort(),
     })

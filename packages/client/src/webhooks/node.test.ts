@@ -226,7 +226,7 @@ describe('behind a body parser', () => {
 })
 
 describe('a client that hangs up', () => {
-  it('in the middle of the body leaves nothing handled and nothing open', async () => {
+  it('a client that hangs up in the middle of the body leaves nothing handled and nothing open', async () => {
     const { handler, seen, errors } = receiver()
     const { port, handled } = await serve(handler)
     const socket = connect(port, '127.0.0.1')
@@ -236,7 +236,7 @@ describe('a client that hangs up', () => {
     expect(errors).toMatchObject([{ code: 'interrupted' }])
   })
 
-  it('while events are handled aborts their signal, and gets no answer', async () => {
+  it('a client that hangs up while events are handled aborts their signal, and gets no answer', async () => {
     const aborted = gate()
     const begun = gate()
     const handler = createWebhookHandler({
@@ -258,7 +258,7 @@ describe('a client that hangs up', () => {
     await handled
   })
 
-  it('before the handler starts is not waited for', async () => {
+  it('a client that hangs up before the handler starts is not waited for', async () => {
     const gone = gate()
     const { handler, seen } = receiver()
     const { port, handled } = await serve(handler, async (_, res) => {
@@ -305,7 +305,7 @@ describe('a body that breaks off', () => {
 })
 
 describe('an answer that was already given', () => {
-  it('before the handler is kept', async () => {
+  it('an answer that was given before the handler is kept', async () => {
     const { handler, seen } = receiver()
     const target = await serve(handler, async (req, res) => {
       req.body = await consume(req)
@@ -330,7 +330,7 @@ describe('an answer that was already given', () => {
     expect(await post(target, text)).toMatchObject({ status: 503, text: 'busy' })
   })
 
-  it('by the handler is kept, and a second one is dropped', async () => {
+  it('an answer by the handler is kept, and a second one is dropped', async () => {
     const calls: string[] = []
     const note = (name: string) => () => void calls.push(name)
     const res = {

@@ -83,13 +83,13 @@ describe('[contract 4] mail', () => {
     })
   })
 
-  it('from another client fails SPF, and passes DMARC by its signature', async () => {
+  it('mail from another client fails SPF, and passes DMARC by its signature', async () => {
     const found = await authenticate(await signed(plain()), { remoteIp: '198.51.100.7' })
     expect(found.spf).toMatchObject({ result: 'fail', domain: DOMAIN })
     expect(found.dmarc.result).toBe('pass')
   })
 
-  it('without a signature passes DMARC by SPF', async () => {
+  it('mail without a signature passes DMARC by SPF', async () => {
     expect(await authenticate(plain())).toMatchObject({
       spf: { result: 'pass' },
       dkim: [],
@@ -97,7 +97,7 @@ describe('[contract 4] mail', () => {
     })
   })
 
-  it('from a stranger fails, with the policy of its domain', async () => {
+  it('mail from a stranger fails, with the policy of its domain', async () => {
     const found = await authenticate(plain(), { remoteIp: '198.51.100.7' })
     expect(found).toMatchObject({
       spf: { result: 'fail' },
@@ -108,7 +108,7 @@ describe('[contract 4] mail', () => {
     expect(below.dmarc).toMatchObject({ result: 'fail', policy: 'quarantine' })
   })
 
-  it('that was changed fails its signature', async () => {
+  it('mail that was changed fails its signature', async () => {
     const message = await signed(plain())
     const changed = Buffer.from(message.toString().replace('Hello', 'Hallo'))
     expect((await authenticate(changed)).dkim).toMatchObject([
@@ -123,7 +123,7 @@ describe('[contract 4] mail', () => {
     ['two folds', 'DKIM-Signature \r\n\t\r\n :'],
     ['a line end', 'DKIM-Signature\r\n:'],
     ['line ends within', 'DKIM-\r\nSignature\r\n \r\n:'],
-  ])('with an added body fails its signature, with %s in its name', async (_what, name) => {
+  ])('mail with an added body fails its signature, with %s in its name', async (_what, name) => {
     const message = (await signed(plain(''))).toString().replace('DKIM-Signature:', name)
     const whole = await authenticate(Buffer.from(message), { remoteIp: '198.51.100.7' })
     const added = Buffer.from(`${message}Send me money\r\n`)
@@ -140,7 +140,7 @@ describe('[contract 4] mail', () => {
     expect((await authenticate(raw)).dkim).toMatchObject([{ result: 'pass' }])
   })
 
-  it('from a mailbox has no client: SPF is none, and DMARC depends on DKIM', async () => {
+  it('mail from a mailbox has no client: SPF is none, and DMARC depends on DKIM', async () => {
     const raw = await signed(plain())
     const found = await authenticateAs(undefined, raw)
     expect(found).toMatchObject({ spf: { result: 'none' }, dmarc: { result: 'pass' } })
@@ -148,7 +148,7 @@ describe('[contract 4] mail', () => {
     expect(bare.dmarc.result).toBe('fail')
   })
 
-  it('with an empty sender is judged by its greeting', async () => {
+  it('mail with an empty sender is judged by its greeting', async () => {
     server.set('mx.sender.test', 'TXT', ['v=spf1 a -all'])
     server.set('mx.sender.test', 'A', [CLIENT])
     expect((await authenticate(plain(), { mailFrom: '' })).spf).toMatchObject({
@@ -172,7 +172,7 @@ describe('[contract 4] mail', () => {
   it.each([
     ['of what its author has signed', () => signed(plain())],
     ['of what nobody else has signed', async () => plain()],
-  ])('from a mailing list keeps its ARC chain: %s', async (_what, make) => {
+  ])('mail from a mailing list keeps its ARC chain: %s', async (_what, make) => {
     const message = await make()
     server.set('arc._domainkey.list.test', 'TXT', [KEY])
     const seal = await sealMessage(message, {
@@ -193,14 +193,14 @@ describe('[contract 4] mail', () => {
     }
   })
 
-  it('without an author, or with two, cannot pass DMARC', async () => {
+  it('mail without an author, or with two, cannot pass DMARC', async () => {
     const none = Buffer.from('Subject: Hi\r\n\r\nHello\r\n')
     expect((await authenticate(none)).dmarc).toEqual({ result: 'permerror' })
     const two = plain('', 'a@sender.test, b@other.test')
     expect((await authenticate(two)).dmarc).toEqual({ result: 'permerror' })
   })
 
-  it('of a domain without a policy has no DMARC result', async () => {
+  it('mail of a domain without a policy has no DMARC result', async () => {
     const found = await authenticate(plain('', 'ada@other.test'))
     expect(found.dmarc).toEqual({ result: 'none', domain: 'other.test' })
   })
@@ -239,7 +239,7 @@ describe('[contract 7.4] a signature that does not cover the whole body', () => 
 })
 
 describe('name servers', () => {
-  it('that fail leave everything undecided', async () => {
+  it('name servers that fail leave everything undecided', async () => {
     const raw = await signed(plain())
     server.setScript(() => ({ rcode: 2 }))
     expect(await authenticate(raw)).toMatchObject({
@@ -249,7 +249,7 @@ describe('name servers', () => {
     })
   })
 
-  it('that are silent leave everything undecided at the deadline', async () => {
+  it('name servers that are silent leave everything undecided at the deadline', async () => {
     const raw = await signed(plain())
     server.setScript(() => 'silence')
     expect(await authenticate(raw, { timeoutMs: 100 })).toMatchObject({
@@ -259,7 +259,7 @@ describe('name servers', () => {
     })
   })
 
-  it('that are silent about the author only leave the other results', async () => {
+  it('name servers that are silent about the author only leave the other results', async () => {
     server.setScript(({ name }) => (name.startsWith('_dmarc') ? 'silence' : undefined))
     const found = await authenticate(await signed(plain()), { timeoutMs: 500 })
     expect(found).toMatchObject({
@@ -269,7 +269,7 @@ describe('name servers', () => {
     })
   })
 
-  it('that fail for a signature do not fail DMARC for good', async () => {
+  it('name servers that fail for a signature do not fail DMARC for good', async () => {
     const raw = await signed(plain())
     server.setScript(({ name }) => (name.includes('_domainkey') ? { rcode: 2 } : undefined))
     const found = await authenticate(raw, { remoteIp: '198.51.100.7' })

@@ -66,7 +66,7 @@ describe('headers', () => {
     },
   )
 
-  it('that are missing are empty', () => {
+  it('headers that are missing are empty', () => {
     expect(parse('X-A: 1', '', 'b')).toEqual({
       messageId: '',
       inReplyTo: '',
@@ -85,7 +85,7 @@ describe('headers', () => {
     })
   })
 
-  it('that are repeated count once, the first', () => {
+  it('headers that are repeated count once, the first', () => {
     const message = parse(
       'Subject: one',
       'Subject: two',
@@ -149,7 +149,7 @@ describe('charsets', () => {
     expect(body(charset, hex)).toBe(text)
   })
 
-  it('of HTML may be named in it', () => {
+  it('charsets of HTML may be named in it', () => {
     const html = '<meta charset="koi8-r">'
     const raw = Buffer.concat([
       Buffer.from(`Content-Type: text/html\r\n\r\n${html}`),
@@ -158,7 +158,7 @@ describe('charsets', () => {
     expect(parseMessage(raw).html).toBe(`${html}мир`)
   })
 
-  it('of headers may be raw UTF-8, or anything else', () => {
+  it('charsets of headers may be raw UTF-8, or anything else', () => {
     const subject = (raw: Buffer) =>
       parseMessage(Buffer.concat([Buffer.from('Subject: '), raw, Buffer.from('\r\n\r\n')])).subject
     expect(subject(Buffer.from('мир'))).toBe('мир')
@@ -285,7 +285,7 @@ describe('parts', () => {
     expect(message.text).toBe('')
   })
 
-  it('in base64 are decoded past invalid characters', () => {
+  it('parts in base64 are decoded past invalid characters', () => {
     const decode = (text: string) =>
       bytesOf(parse('Content-Type: a/b', 'Content-Transfer-Encoding: base64', '', text))
     expect(decode('SGVs!bG8=')).toEqual(['Hello'])
@@ -294,7 +294,7 @@ describe('parts', () => {
     expect(decode('S')).toEqual([''])
   })
 
-  it('in quoted-printable are decoded past invalid sequences', () => {
+  it('parts in quoted-printable are decoded past invalid sequences', () => {
     const decode = (text: string) =>
       parse('Content-Transfer-Encoding: quoted-printable', '', text).text
     expect(decode('a=\r\nb=  \r\nc=\nd=')).toBe('abcd')
@@ -303,19 +303,19 @@ describe('parts', () => {
 })
 
 describe('broken messages', () => {
-  it('without headers are all text', () => {
+  it('broken messages without headers are all text', () => {
     expect(parse('Hello', '', 'there')).toMatchObject({ text: 'Hello\n\nthere', headers: [] })
     expect(parse('', 'Subject: a')).toMatchObject({ text: 'Subject: a', headers: [] })
     expect(parse('')).toMatchObject({ text: '', headers: [] })
   })
 
-  it('without a body have their headers', () => {
+  it('broken messages without a body have their headers', () => {
     expect(parse('Subject: a')).toMatchObject({ subject: 'a', text: '' })
     expect(parse('From x@example.com today', 'Subject: a')).toMatchObject({ subject: 'a' })
     expect(parse('\ufeffSubject: a')).toMatchObject({ subject: 'a' })
   })
 
-  it('without the announced parts are text', () => {
+  it('broken messages without the announced parts are text', () => {
     const [b, none] = ['Content-Type: multipart/mixed; boundary=b', 'Content-Type: multipart/mixed']
     expect(parse(b, '', 'here', '--c', 'x').text).toBe('here\n--c\nx')
     expect(parse(none, '', 'here').attachments).toMatchObject([

@@ -234,7 +234,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     expect(report).not.toHaveProperty('recipient')
   })
 
-  it('without recipient fields is read by its text', () => {
+  it('a delivery report without recipient fields is read by its text', () => {
     const text = [
       'Your message could not be delivered to one or more recipients:',
       '',
@@ -257,7 +257,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ['another action', ['Action: expired', 'Status: 4.4.7'], '4.4.7'],
     ['another action and an empty status', ['Action: expired', 'Status: '], undefined],
     ['neither action nor status', ['Status:'], undefined],
-  ])('with %s is read by its text', (_, fields, status) => {
+  ])('a delivery report with %s is read by its text', (_, fields, status) => {
     const of = (text: string) =>
       read(
         ...deliveryReport({
@@ -273,7 +273,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     ])
   })
 
-  it('without a result in fields and text is read by its subject', () => {
+  it('a delivery report without a result in fields and text is read by its subject', () => {
     const report = deliveryReport({
       fields: [...ofMessage, 'Final-Recipient: rfc822; cy@example.net', 'Action: expired'],
       text: ['Good day.'],
@@ -312,7 +312,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
       ['The user(s) account is disabled.', '', '<cy@example.net>: 550 user unknown'],
     ],
   ])(
-    'without a reply is permanent where its text says so of the recipient: %s',
+    'a delivery report without a reply is permanent where its text says so of the recipient: %s',
     (_, status, text) => {
       const fields = [
         ...ofMessage,
@@ -326,7 +326,7 @@ describe('[contract 3.5] a delivery report (RFC 3464)', () => {
     },
   )
 
-  it('without a reply has for each recipient what its text says of that one', () => {
+  it('a delivery report without a reply has for each recipient what its text says of that one', () => {
     const fields = ['cy', 'dan'].flatMap((name) => [
       `Final-Recipient: rfc822; ${name}@example.net`,
       'Action: failed',
@@ -432,9 +432,12 @@ describe('[contract 3.5] a complaint (RFC 5965)', () => {
     },
   )
 
-  it.each(['not-spam', 'auth-failure', 'virus', 'Not-Spam '])('of the type %s is none', (type) => {
-    expect(complaint([`Feedback-Type: ${type}`])).toEqual([])
-  })
+  it.each(['not-spam', 'auth-failure', 'virus', 'Not-Spam '])(
+    'a complaint of the type %s is none',
+    (type) => {
+      expect(complaint([`Feedback-Type: ${type}`])).toEqual([])
+    },
+  )
 
   it('may name neither message nor recipient', () => {
     expect(complaint(['Feedback-Type: abuse'], ['Subject: a'])).toEqual([
@@ -442,7 +445,7 @@ describe('[contract 3.5] a complaint (RFC 5965)', () => {
     ])
   })
 
-  it('of Hotmail is recognised by the field before the headers of the message', () => {
+  it('a complaint of Hotmail is recognised by the field before the headers of the message', () => {
     expect(
       read(
         'From: staff@hotmail.example',
@@ -1005,7 +1008,7 @@ describe('a bounce of a server without RFC 3464', () => {
     ])
   })
 
-  it('of a delay is a deferral', () => {
+  it('a text about a delay is a deferral', () => {
     expect(
       read(
         'From: Mail Delivery System <Mailer-Daemon@relay.example.org>',
@@ -1249,7 +1252,7 @@ describe('a report on another address or without a result', () => {
     ['Unzustellbar', 'Die Zustellung verzögert sich.'],
     ['Undelivered', 'Votre message est retardé.'],
     ['Delivery Status Notification (Delay)', 'Your message could not be delivered yet.'],
-  ])('of a delay is no bounce: %s: %s', (subject, text) => {
+  ])('a report of a delay is no bounce: %s: %s', (subject, text) => {
     const reports = read(
       'From: Mail Delivery System <MAILER-DAEMON@mx.example.net>',
       `Subject: ${subject}`,

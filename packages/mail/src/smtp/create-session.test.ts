@@ -343,7 +343,7 @@ describe('a reply after the end of the message', () => {
 describe('a server that does not wait for the end of the message', () => {
   const message = Buffer.from(`Subject: x\r\n\r\n${'0123456789\r\n'.repeat(100_000)}`)
 
-  it('and refuses it in the middle has surely not got it, and the connection is closed', async () => {
+  it('a server that does not wait for the end of the message and refuses it in the middle has surely not got it, and the connection is closed', async () => {
     const { session } = await start({
       script: ({ phase }) => (phase === 'body' ? '552 5.3.4 enough' : undefined),
     })
@@ -355,7 +355,7 @@ describe('a server that does not wait for the end of the message', () => {
     })
   })
 
-  it('and says 250 early has not got the message', async () => {
+  it('a server that does not wait for the end of the message and says 250 early has not got the message', async () => {
     const { session } = await start({
       script: ({ phase }) => (phase === 'body' ? '250 ok' : undefined),
     })
@@ -367,7 +367,7 @@ describe('a server that does not wait for the end of the message', () => {
     })
   })
 
-  it('and says 250 to DATA does not get the message', async () => {
+  it('a server that does not wait for the end of the message and says 250 to DATA does not get the message', async () => {
     const { session, server } = await start({
       script: ({ phase }) => (phase === 'data' ? '250 ok' : undefined),
     })
@@ -478,7 +478,7 @@ describe('a reused connection', () => {
   })
 
   it.each(['fin', 'rst', '421 4.4.2 idle for too long >> fin'])(
-    'that answers %s to the next message was stale',
+    'a reused connection that answers %s to the next message was stale',
     async (what) => {
       const { session, server } = await start()
       await session.send(mail())

@@ -71,21 +71,21 @@ const UNCERTAIN = {
 } as const
 
 describe('no reply after the end of the message is uncertain', () => {
-  it('[M1] when the connection is dropped', async () => {
+  it('[M1] no reply after the end of the message is uncertain when the connection is dropped', async () => {
     expect(await sendTo(at('dot', 'rst'))).toMatchObject({
       ...UNCERTAIN,
       failure: { stage: 'dot', systemCode: 'ECONNRESET' },
     })
   })
 
-  it('[M2] when the connection is ended in order', async () => {
+  it('[M2] no reply after the end of the message is uncertain when the connection is ended in order', async () => {
     expect(await sendTo(at('dot', 'fin'))).toMatchObject({
       ...UNCERTAIN,
       failure: { stage: 'dot', systemCode: 'ECONNECTION' },
     })
   })
 
-  it('[M3] when the server is silent until the deadline', async () => {
+  it('[M3] no reply after the end of the message is uncertain when the server is silent until the deadline', async () => {
     const deadlineAt = performance.now() + SOON_MS
     expect(await sendTo(at('dot', 'hang'), { deadlineAt })).toMatchObject({
       ...UNCERTAIN,
@@ -94,7 +94,7 @@ describe('no reply after the end of the message is uncertain', () => {
   })
 
   it.each(['25', '250-', '250-2.0.0 ok\r\n'])(
-    '[M4] when only a piece of a reply came: %j',
+    '[M4] no reply after the end of the message is uncertain when only a piece of a reply came: %j',
     async (raw) => {
       expect(await sendTo(at('dot', { raw, ending: 'fin' }))).toMatchObject(UNCERTAIN)
       expect(server?.transactions).toHaveLength(1)
@@ -102,7 +102,7 @@ describe('no reply after the end of the message is uncertain', () => {
   )
 
   it.each(['250', '250 ', '250 2.0.0 ok', '250 2.0.0 ok\r'])(
-    '[M5] when the line of the reply has no end: %j',
+    '[M5] no reply after the end of the message is uncertain when the line of the reply has no end: %j',
     async (raw) => {
       expect(await sendTo(at('dot', { raw, ending: 'rst' }))).toMatchObject(UNCERTAIN)
       expect(await sendTo(at('dot', { raw, ending: 'fin' }))).toMatchObject(UNCERTAIN)
@@ -125,7 +125,7 @@ it('[M6] a whole reply counts, whatever happens to the connection next', async (
 })
 
 describe('[M7] 421', () => {
-  it.each([undefined, NO_PIPELINING])('at RCPT means not sent (%j)', async (extensions) => {
+  it.each([undefined, NO_PIPELINING])('421 at RCPT means not sent (%j)', async (extensions) => {
     const o = extensions === undefined ? {} : { extensions }
     expect(await sendTo(at('rcpt', '421 4.7.0 too busy >> fin'), {}, o)).toMatchObject({
       phase: 'before-dot',
@@ -135,7 +135,7 @@ describe('[M7] 421', () => {
     })
   })
 
-  it('after the end of the message is a sure refusal', async () => {
+  it('421 after the end of the message is a sure refusal', async () => {
     expect(await sendTo(at('dot', '421 4.3.0 shutting down >> fin'))).toMatchObject({
       phase: 'after-dot',
       retryable: true,

@@ -47,23 +47,29 @@ describe('the mechanism of a login', () => {
     [['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2'], 'PLAIN'],
     [['XOAUTH2', 'CRAM-MD5', 'LOGIN'], 'LOGIN'],
     [['CRAM-MD5', 'XOAUTH2', 'OAUTHBEARER'], 'CRAM-MD5'],
-  ] as const)('for a password, of %j, is %s', async (mechanisms, chosen) => {
-    const to = await start({ mechanisms })
-    expect(await logIn(to, PASSWORD)).toBeUndefined()
-    expect(authLines(to)).toEqual([chosen])
-    expect(to.connections[0]?.username).toBe('ann')
-  })
+  ] as const)(
+    'the mechanism of a login for a password, of %j, is %s',
+    async (mechanisms, chosen) => {
+      const to = await start({ mechanisms })
+      expect(await logIn(to, PASSWORD)).toBeUndefined()
+      expect(authLines(to)).toEqual([chosen])
+      expect(to.connections[0]?.username).toBe('ann')
+    },
+  )
 
   it.each([
     [['PLAIN', 'OAUTHBEARER', 'XOAUTH2'], 'XOAUTH2', TOKEN.username],
     // Its field is escaped: a comma would end it.
     [['PLAIN', 'OAUTHBEARER'], 'OAUTHBEARER', 'ann=3Da=2Cb@example.com'],
-  ] as const)('for a token, of %j, is %s', async (mechanisms, chosen, username) => {
-    const to = await start({ mechanisms })
-    expect(await logIn(to, TOKEN)).toBeUndefined()
-    expect(authLines(to)).toEqual([chosen])
-    expect(to.connections[0]?.username).toBe(username)
-  })
+  ] as const)(
+    'the mechanism of a login for a token, of %j, is %s',
+    async (mechanisms, chosen, username) => {
+      const to = await start({ mechanisms })
+      expect(await logIn(to, TOKEN)).toBeUndefined()
+      expect(authLines(to)).toEqual([chosen])
+      expect(to.connections[0]?.username).toBe(username)
+    },
+  )
 
   it('is never guessed: a server without a suitable one gets no secret', async () => {
     for (const [mechanisms, auth, kind] of [

@@ -65,7 +65,7 @@ describe('replies', () => {
     )
   })
 
-  it('with any byte changed never throw and never exceed a limit', () => {
+  it('replies with any byte changed never throw and never exceed a limit', () => {
     const limits = { lineBytesMax: 64, linesMax: 3, bytesMax: 100 } as const
     const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }))
     fc.assert(

@@ -101,7 +101,7 @@ describe('a server that sends data unasked', () => {
   }
 
   it.each(['250 ok\r\n250 and again\r\n', '250 ok\r\n421 4.4.2 idle\r\n', '250 ok\r\n2'])(
-    'behind an answer is not read any more: %j',
+    'a server that sends data unasked, behind an answer, is not read any more: %j',
     async (atDot) => {
       const { session, said } = await start(atDot)
       expect((await session.send(mail())).kind).toBe('accepted')

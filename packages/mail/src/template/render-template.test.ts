@@ -176,16 +176,19 @@ describe('a template that cannot be rendered names the part and the position', (
       '{% for i in (1..1000) %}{{ x | raw }}{% endfor %}',
       /^html: renders to more than 100000 characters$/,
     ],
-  ])('for %s', (_what, source, problem) => {
-    const data = { x: 'x'.repeat(1_000), o: { b: { c: 1 } }, list: [1, { b: 2 }], huge: 1e308 }
-    expect(html(source, data)).toEqual({
-      ok: false,
-      problem: expect.stringMatching(problem),
-      isTime: false,
-    })
-  })
+  ])(
+    'a template that cannot be rendered names the part and the position for %s',
+    (_what, source, problem) => {
+      const data = { x: 'x'.repeat(1_000), o: { b: { c: 1 } }, list: [1, { b: 2 }], huge: 1e308 }
+      expect(html(source, data)).toEqual({
+        ok: false,
+        problem: expect.stringMatching(problem),
+        isTime: false,
+      })
+    },
+  )
 
-  it('for an object in the subject and in a text', () => {
+  it('a template that cannot be rendered names the part and the position for an object in the subject and in a text', () => {
     const o = { a: 1 }
     expect(subject('{{ o }}', { o })).toMatchObject({
       problem: expect.stringMatching(/^subject: an object cannot be printed.*, line:1, col:1$/),
@@ -195,7 +198,7 @@ describe('a template that cannot be rendered names the part and the position', (
     })
   })
 
-  it('for a subject that is too long, or has a control character', () => {
+  it('a template that cannot be rendered names the part and the position for a subject that is too long, or has a control character', () => {
     expect(subject('{{ x }}', { x: 'x'.repeat(999) })).toMatchObject({
       problem: 'subject: renders to more than 998 characters',
     })
@@ -204,7 +207,7 @@ describe('a template that cannot be rendered names the part and the position', (
     })
   })
 
-  it('at its time limit for nested loops', () => {
+  it('nested loops end at their time limit, with the part and the position', () => {
     const loops =
       '{% for i in a %}{% for j in a %}{% for k in a %}{% endfor %}{% endfor %}{% endfor %}'
     expect(html(loops, { a: Array(3_000).fill(0) })).toEqual({
@@ -214,7 +217,7 @@ describe('a template that cannot be rendered names the part and the position', (
     })
   })
 
-  it('in one short line', () => {
+  it('a template that cannot be rendered names the part and the position in one short line', () => {
     const rendered = render(input({ html: `{% x\n${'y'.repeat(5_000)} %}` }))
     expect(!rendered.ok && rendered.problem.length).toBeLessThan(600)
     expect(!rendered.ok && rendered.problem).not.toMatch(/[\r\n]/)

@@ -37,7 +37,7 @@ function scored(kind: Kind, part: Part) {
 
 describe('[contract 7.4] verdicts on what servers say', () => {
   it.each(kinds)(
-    'on %s have at least the documented precision and recall, in both parts',
+    'verdicts on %s have at least the documented precision and recall, in both parts',
     (kind) => {
       const bounds = boundsOf(kind)
       for (const part of parts) {

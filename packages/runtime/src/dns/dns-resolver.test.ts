@@ -114,7 +114,7 @@ describe('aliases', () => {
     ['in a circle', ['b.example.test', NAME]],
     ['in a circle further on', ['b.example.test', 'c.example.test', 'b.example.test']],
     ['further than anybody follows', Array.from({ length: 10 }, (_, i) => `c${i}.example.test`)],
-  ])('that lead %s end after a bounded number of questions', async (_what, targets) => {
+  ])('aliases that lead %s end after a bounded number of questions', async (_what, targets) => {
     const server = await serve(withoutFollowing)
     for (const [i, target] of targets.entries())
       server.set(targets[i - 1] ?? NAME, 'CNAME', [target])

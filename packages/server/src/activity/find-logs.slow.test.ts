@@ -208,7 +208,7 @@ describe('logs', () => {
   }, 120_000)
 
   it.each(recipientStatuses.map((status) => [status]))(
-    '[3.2] with the status %s are found, and show it',
+    '[3.2] logs with the status %s are found, and show it',
     async (status: RecipientStatus) => {
       const logs = await read({ status })
       const wanted = known.filter((log) => log.status === status)
@@ -219,7 +219,7 @@ describe('logs', () => {
   )
 
   it.each(['spam', 'unsubscribed'] as const)(
-    '[3.2] with the fact %s are found once',
+    '[3.2] logs with the fact %s are found once',
     async (status) => {
       const wanted = known.filter((log) => log.facts.includes(status))
       expect(wanted.length).toBeGreaterThan(0)
@@ -231,7 +231,7 @@ describe('logs', () => {
     },
   )
 
-  it('of one email are its recipients, and none for an unknown email', async () => {
+  it('logs of one email are its recipients, and none for an unknown email', async () => {
     const [some] = known
     if (some === undefined) throw new Error('nothing is known')
     const { refId } = some
@@ -259,7 +259,7 @@ describe('logs', () => {
     expect(await read(query)).toEqual([])
   })
 
-  it('that are accepted between pages move no others', async () => {
+  it('logs that are accepted between pages move no others', async () => {
     const query = { pageSize: 100 }
     const first = await listLogs({ db: database.db }, 'tn_a', query)
     const late = { deliveredAfterMs: null, rescuedAfter: 0 } as const

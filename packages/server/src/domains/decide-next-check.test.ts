@@ -10,7 +10,7 @@ const waits = (facts: Partial<CheckFacts>, tries: readonly number[]) =>
   tries.map((n) => decideNextCheck({ ...waiting, ...facts, tries: n }, middle))
 
 describe('the next check', () => {
-  it('of a new domain comes soon, then less often, and not at all after a month', () => {
+  it('the next check of a new domain comes soon, then less often, and not at all after a month', () => {
     const first = waits({}, [0, 1, 2, 3, 4, 5, 6, 7, 8, 37])
     expect(first).toEqual([
       MINUTE_MS,
@@ -34,16 +34,16 @@ describe('the next check', () => {
     expect(sum / DAY_MS).toBeLessThan(33)
   })
 
-  it('of a verified domain comes daily, for ever', () => {
+  it('the next check of a verified domain comes daily, for ever', () => {
     expect(waits({ isVerified: true, isAmiss: false }, [0, 1_000])).toEqual([DAY_MS, DAY_MS])
   })
 
-  it('of a domain with a problem comes sooner, and continues', () => {
+  it('the next check of a domain with a problem comes sooner, and continues', () => {
     const hours = waits({ isVerified: true }, [1, 2, 3, 4, 5, 1_000])
     expect(hours).toEqual([0.25, 1, 2, 4, 4, 4].map((n) => n * HOUR_MS))
   })
 
-  it('of a domain with a new key comes as for a new domain', () => {
+  it('the next check of a domain with a new key comes as for a new domain', () => {
     const rotating = { isVerified: true, isAmiss: false, isRotating: true }
     expect(waits(rotating, [0, 1, 1_000])).toEqual([MINUTE_MS, 5 * MINUTE_MS, DAY_MS])
   })

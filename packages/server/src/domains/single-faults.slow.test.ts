@@ -63,7 +63,7 @@ async function failEach(
 }
 
 describe('[D7] a statement that fails', () => {
-  it('in addDomain leaves nothing, or a creation that continues', async () => {
+  it('a statement that fails in addDomain leaves nothing, or a creation that continues', async () => {
     await failEach(
       async (fault) => {
         const body = { domain: NAME }
@@ -81,7 +81,7 @@ describe('[D7] a statement that fails', () => {
     )
   })
 
-  it('in verifyDomain changes and reports nothing; the next call does both', async () => {
+  it('a statement that fails in verifyDomain changes and reports nothing; the next call does both', async () => {
     await failEach(
       async (fault) => {
         world.publish(await world.add(NAME))
@@ -97,7 +97,7 @@ describe('[D7] a statement that fails', () => {
     )
   })
 
-  it('in deleteDomain leaves the domain whole, or deletes it everywhere', async () => {
+  it('a statement that fails in deleteDomain leaves the domain whole, or deletes it everywhere', async () => {
     await failEach(
       async (fault) => {
         await world.addVerified(NAME)

@@ -315,7 +315,7 @@ describe('an interrupted creation of a domain', () => {
     expect(await told()).toEqual([])
   })
 
-  it('by one relay is not taken for a creation by another', async () => {
+  it('an interrupted creation of a domain by one relay is not taken for a creation by another', async () => {
     await world.configureRelay('sendgrid')
     world.sparkpost.setScript(() => ({ status: 503, json: {} }))
     await world.call('addDomain', { body: { domain: NAME, relay: 'sparkpost' } })

@@ -70,7 +70,7 @@ describe('ids', () => {
     expect(dayOfUlid('01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe('2016-07-30')
     expect(dayOfUlid(newId('evt'))).toBe(new Date().toISOString().slice(0, 10))
   })
-  it('of one time lie between the bounds of that time and the next', () => {
+  it('ids of one time lie between the bounds of that time and the next', () => {
     const ms = Date.parse('2026-01-02T12:00:00Z')
     const id = createIdSource(() => ms).ulid()
     expect(isUlid(ulidAtTime(ms))).toBe(true)

@@ -248,7 +248,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       return failureOf(await send())
     }
 
-    it('of 401 means that the key is refused, and no further mail is sent', async () => {
+    it('an answer of 401 means that the key is refused, and no further mail is sent', async () => {
       expect(await answering(401, { form: 'own' })).toMatchObject({
         category: 'auth_rejected',
         authRejected: true,
@@ -256,7 +256,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       })
     })
 
-    it('to a wrong key means that the key is refused', async () => {
+    it('an answer to a wrong key means that the key is refused', async () => {
       const account = { ...peer.account, apiKey: `${peer.account.apiKey}x` }
       const { kind: how, ...rest } = await relays.send(account, aMail())
       expect({ how, ...rest }).toMatchObject({
@@ -265,14 +265,14 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       })
     })
 
-    it('of 413 means that the mail is too large for good', async () => {
+    it('an answer of 413 means that the mail is too large for good', async () => {
       expect(await answering(413, { form: 'own' })).toMatchObject({
         category: 'message_too_large',
         retryable: false,
       })
     })
 
-    it('of 429 means a retry after the time that it names', async () => {
+    it('an answer of 429 means a retry after the time that it names', async () => {
       const failure = await answering(429, { form: 'own', retryAfter: '77' })
       expect(failure).toMatchObject({
         category: 'sender_rate_limited',
@@ -281,14 +281,17 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       })
     })
 
-    it.each([500, 502, 503, 504])('of %i means a retry, also from a gateway', async (status) => {
-      for (const form of ['own', 'page', 'empty'] as const) {
-        const failure = await answering(status, { form })
-        expect(failure).toMatchObject({ retryable: true, authRejected: false })
-      }
-    })
+    it.each([500, 502, 503, 504])(
+      'an answer of %i means a retry, also from a gateway',
+      async (status) => {
+        for (const form of ['own', 'page', 'empty'] as const) {
+          const failure = await answering(status, { form })
+          expect(failure).toMatchObject({ retryable: true, authRejected: false })
+        }
+      },
+    )
 
-    it('that is a web page is neither a verdict on the key nor a success', async () => {
+    it('an answer that is a web page is neither a verdict on the key nor a success', async () => {
       for (const status of [200, 201, 204, 301, 302, 403, 404, 407])
         expect([status, await answering(status, { form: 'page' })]).toMatchObject([
           status,
@@ -296,7 +299,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
         ])
     })
 
-    it('of 400 in the form of the provider is final, with its words', async () => {
+    it('an answer of 400 in the form of the provider is final, with its words', async () => {
       const failure = await answering(400, { form: 'own' })
       expect(failure).toMatchObject({ retryable: false, authRejected: false })
       expect(failure.providerError).toContain('It does not go.')
@@ -342,7 +345,7 @@ describe.each(providers.map((one) => [one.kind, one] as const))('%s', (kind, ada
       expect(again.kind === 'done' || (again.kind === 'taken' && again.isOwn)).toBe(true)
     })
 
-    it('of another account is reported as taken', async () => {
+    it('a domain of another account is reported as taken', async () => {
       peer.addForeignDomain('foreign.example.org')
       expect(await create(aDomain('foreign.example.org'))).toMatchObject({
         kind: 'taken',

@@ -187,7 +187,7 @@ describe('guessed keys', () => {
     await Promise.all(wrong)
   })
 
-  it('from the same address do not delay a key that was valid before', async () => {
+  it('guessed keys from the same address do not delay a key that was valid before', async () => {
     const { authenticator } = setUp()
     const { apiKey, keyId } = await newKey()
     const address = () => '192.0.2.1'

@@ -197,7 +197,7 @@ describe('a mail', () => {
     ['a time too far away', { ...mail, send_at: 4_000_000_000 }, 'send_at'],
     ['both kinds of reply-to', { ...mail, reply_to: to[0], reply_to_list: to }, 'reply_to'],
     ['a pool of one letter', { ...mail, ip_pool_name: 'x' }, 'ip_pool_name'],
-  ])('with %s is refused by name', async (_what, body, field) => {
+  ])('a mail with %s is refused by name', async (_what, body, field) => {
     const { status, json } = await send(body)
     expect(status).toBe(400)
     expect(json.errors.map((one: { field: string }) => one.field)).toContain(field)
@@ -209,18 +209,18 @@ describe('a mail', () => {
     expect(sendGrid.mails).toEqual([])
   })
 
-  it('from an unknown domain is forbidden', async () => {
+  it('a mail from an unknown domain is forbidden', async () => {
     const { status, json } = await send({ ...mail, from: { email: 'a@other.example' } })
     expect({ status, json }).toEqual({ status: 403, json: SENDGRID.unverifiedSender.json })
   })
 
-  it('in the sandbox is checked and not sent', async () => {
+  it('a mail in the sandbox is checked and not sent', async () => {
     const mail_settings = { sandbox_mode: { enable: true } }
     expect(await send({ ...mail, mail_settings })).toMatchObject({ status: 200 })
     expect(sendGrid.mails).toEqual([])
   })
 
-  it('of more than 30 MiB is too large', async () => {
+  it('a mail of more than 30 MiB is too large', async () => {
     const value = 'x'.repeat(30 * 1024 * 1024)
     const { status } = await send({ ...mail, content: [{ type: 'text/plain', value }] })
     expect(status).toBe(413)
@@ -232,7 +232,7 @@ describe('a request', () => {
     ['the key as bearer token', (key: string) => `Bearer ${key}`, 202],
     ['the bare key', (key: string) => key, 401],
     ['another key', () => 'Bearer x', 401],
-  ])('with %s is accepted or refused as documented', async (_what, write, status) => {
+  ])('a request with %s is accepted or refused as documented', async (_what, write, status) => {
     const answer = await send(mail, { authorization: write(sendGrid.apiKey) })
     expect(answer.status).toBe(status)
     if (status === 401) expect(answer.json).toEqual(SENDGRID.unauthorized.json)
@@ -257,12 +257,12 @@ describe('a request', () => {
     expect((await call(method, path, body)).status).toBe(status)
   })
 
-  it('that is not UTF-8 is refused', async () => {
+  it('a request that is not UTF-8 is refused', async () => {
     const answer = await send(Buffer.from('{"subject":"\xff"}', 'latin1'))
     expect(answer.status).toBe(415)
   })
 
-  it('of another type than JSON is refused', async () => {
+  it('a request of another type than JSON is refused', async () => {
     expect((await send('a=b', { 'content-type': 'text/plain' })).status).toBe(415)
   })
 
@@ -312,7 +312,7 @@ describe('a domain', () => {
     ['a long selector', { custom_dkim_selector: 'long' }],
     ['a field of no meaning', { selector: 'pr' }],
     ['its own SPF and automatic security', { custom_spf: true }],
-  ])('with %s is refused', async (_what, more) => {
+  ])('a domain with %s is refused', async (_what, more) => {
     sendGrid.domains.addForeign('foreign.example')
     expect(await create(more)).toMatchObject({ status: 400, json: { errors: [{ help: null }] } })
   })

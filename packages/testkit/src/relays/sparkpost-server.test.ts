@@ -113,7 +113,7 @@ describe('a transmission', () => {
     expect(sparkPost.ignoredFields).toEqual([])
   })
 
-  it('of a raw message has the headers of that message', async () => {
+  it('a transmission of a raw message has the headers of that message', async () => {
     const email_rfc822 =
       'From: Ada <a@example.com>\r\nSubject: Raw\r\nList-Unsubscribe: <x>\r\n\r\nHi'
     await transmit({ ...mail, content: { email_rfc822 } })
@@ -232,7 +232,7 @@ describe('a transmission', () => {
       '1301',
     ],
     ['no JSON', '{', 422, '1300'],
-  ])('with %s is refused', async (_what, body, status, code) => {
+  ])('a transmission with %s is refused', async (_what, body, status, code) => {
     const answer = await transmit(body)
     expect(answer.status).toBe(status)
     expect(answer.json.errors[0].code).toBe(code)
@@ -252,7 +252,7 @@ describe('a request', () => {
     ['Basic with the key as name', (key: string) => `Basic ${btoa(`${key}:`)}`, 200],
     ['a bearer token', (key: string) => `Bearer ${key}`, 401],
     ['another key', () => 'x', 401],
-  ])('with %s is accepted or refused as documented', async (_what, write, status) => {
+  ])('a request with %s is accepted or refused as documented', async (_what, write, status) => {
     const { json, ...answer } = await transmit(mail, { authorization: write(sparkPost.apiKey) })
     expect(answer.status).toBe(status)
     if (status === 401) expect(json).toEqual(SPARKPOST.unauthorized.json)
@@ -275,12 +275,12 @@ describe('a request', () => {
     expect(answer).toMatchObject({ status, json: { errors: [{ code }] } })
   })
 
-  it('that is not UTF-8 is refused', async () => {
+  it('a request that is not UTF-8 is refused', async () => {
     const answer = await transmit(Buffer.from('{"subject":"\xff"}', 'latin1'))
     expect(answer.status).toBe(400)
   })
 
-  it('of another type than JSON is refused', async () => {
+  it('a request of another type than JSON is refused', async () => {
     expect(await transmit('a=b', { 'content-type': 'text/plain' })).toMatchObject({
       status: 415,
       json: { errors: [{ code: '1700' }] },
@@ -356,7 +356,7 @@ describe('a sending domain', () => {
     ['a key in PEM', { ...own, dkim: { ...dkim, private: 'MII\nA' } }, 422, '1300'],
     ['keys of two pairs', { ...own, dkim: { ...dkim, public: 'MIIB' } }, 422, '1300'],
     ['a tracking domain', { domain: 'new.example', tracking_domain: 'x.example' }, 400, '1200'],
-  ])('with %s is refused', async (_what, body, status, code) => {
+  ])('a sending domain with %s is refused', async (_what, body, status, code) => {
     sparkPost.domains.addForeign('foreign.example')
     const answer = await call('POST', '/sending-domains', body)
     expect(answer).toMatchObject({ status, json: { errors: [{ code }] } })

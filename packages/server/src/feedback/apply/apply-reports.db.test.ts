@@ -169,7 +169,7 @@ describe.each(providers)('a report of %s', (kind) => {
     })
   })
 
-  it('on an email of another tenant changes nothing', async () => {
+  it('a report on an email of another tenant changes nothing', async () => {
     const mine = await world.account(kind)
     const theirs = await world.send()
     await world.report(
@@ -183,7 +183,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await suppressed(mine.tenantId)).toEqual([])
   })
 
-  it('of a deferral is stored a hundred times, and hides no later report', async () => {
+  it('a report of a deferral is stored a hundred times, and hides no later report', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     const deferrals = (count: number) =>
@@ -306,7 +306,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await recipientOf(mail)).toMatchObject({ status: 'failed', failed_reason: 'no' })
   })
 
-  it('from before a rescue waits until the rescued attempt has ended', async () => {
+  it('a report from before a rescue waits until the rescued attempt has ended', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId, status: 'failed' })
     await world.db.query(`update sending_recipient set status = 'queued' where ref_id = $1`, [
@@ -323,7 +323,7 @@ describe.each(providers)('a report of %s', (kind) => {
     expect(await world.statuses(mail)).toEqual(['bounced'])
   })
 
-  it('[6.5] of unsubscribing has time, address and program', async () => {
+  it('[6.5] a report of unsubscribing has time, address and program', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0'
@@ -349,7 +349,7 @@ describe.each(providers)('a report of %s', (kind) => {
     })
   })
 
-  it('of unsubscribing is reported again only when the address was resubscribed meanwhile', async () => {
+  it('a report of unsubscribing makes a second event only when the address was resubscribed meanwhile', async () => {
     const account = await world.account(kind)
     const mail = await world.send({ tenantId: account.tenantId })
     await world.report(account, { type: 'unsubscribed', mail })

@@ -92,7 +92,7 @@ const everything = async () => {
 }
 
 describe.each(providers)('a callback to %s', (kind) => {
-  it('that was altered at random does no harm, and its valid reports are applied', async () => {
+  it('a callback that was altered at random does no harm, and its valid reports are applied', async () => {
     const { verificationKey } = createSigner()
     const secrets = kind === 'sparkpost' ? { callbackSecret: 'cs' } : { verificationKey }
     const guarded = await world.account(kind, secrets)

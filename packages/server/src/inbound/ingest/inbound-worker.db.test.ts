@@ -388,7 +388,7 @@ describe('a process that dies', () => {
     expect(processes).toBe(7)
   })
 
-  it('[I6] before the commit has recorded nothing', async () => {
+  it('[I6] a process that dies before the commit has recorded nothing', async () => {
     const [id] = await world.receive()
     const died = new Error('died')
     const kill = () => {

@@ -89,7 +89,7 @@ const count = async (table: string, where = 'true') =>
   (await world.db.query(`select 1 from ${table} where ${where}`)).rowCount
 
 describe('[D7] a statement that fails', () => {
-  it('in configureInboundRouting leaves nothing; the next call makes the domain', async () => {
+  it('a statement that fails in configureInboundRouting leaves nothing; the next call makes the domain', async () => {
     await failEach('configureInboundRouting', {
       prepare: async () => world.dns.set(NAME, 'MX', ['10 mx.example.net']),
       body: { domain: NAME, url: world.url(), headers: { 'X-A': 'a' } },
@@ -97,14 +97,14 @@ describe('[D7] a statement that fails', () => {
     })
   })
 
-  it('in getInboundDomain proves nothing; the next call does', async () => {
+  it('a statement that fails in getInboundDomain proves nothing; the next call does', async () => {
     await failEach('getInboundDomain', {
       prepare: async () => world.publish(await world.configure(NAME)),
       isDone: async () => (await count('inbound_claim')) === 1,
     })
   })
 
-  it('in getInboundDomain of a domain that changes hands leaves it with its tenant', async () => {
+  it('a statement that fails in getInboundDomain of a domain that changes hands leaves it with its tenant', async () => {
     await failEach('getInboundDomain', {
       prepare: async () => {
         await world.configureVerified(NAME, { key: 'b' })
@@ -122,7 +122,7 @@ describe('[D7] a statement that fails', () => {
     world.woken.length = 0
   }
 
-  it('in updateInboundDomain changes nothing; the next call changes all', async () => {
+  it('a statement that fails in updateInboundDomain changes nothing; the next call changes all', async () => {
     await failEach('updateInboundDomain', {
       prepare: withUsernames,
       body: { url: world.url('moved'), headers: { 'X-B': 'b' } },
@@ -130,14 +130,14 @@ describe('[D7] a statement that fails', () => {
     })
   })
 
-  it('in deleteInboundDomain leaves the domain whole, or deletes all of it', async () => {
+  it('a statement that fails in deleteInboundDomain leaves the domain whole, or deletes all of it', async () => {
     await failEach('deleteInboundDomain', {
       prepare: withUsernames,
       isDone: async () => (await count('inbound_domain')) === 0,
     })
   })
 
-  it('in createInboundUsername leaves nothing; the next call makes the username', async () => {
+  it('a statement that fails in createInboundUsername leaves nothing; the next call makes the username', async () => {
     await failEach('createInboundUsername', {
       prepare: () => world.configure(NAME),
       body: { username: 'support', headers: { 'X-A': 'a' } },
@@ -148,18 +148,21 @@ describe('[D7] a statement that fails', () => {
   it.each([
     ['that gives it a webhook', {}, { url: 'moved' }],
     ['that changes its webhook', { headers: { 'X-A': 'a' } }, { url: 'moved' }],
-  ])('in updateInboundUsername %s changes nothing', async (_what, given, { url }) => {
-    await failEach('updateInboundUsername', {
-      prepare: async () => {
-        await world.configure(NAME)
-        await world.addUsername(NAME, { username: 'support', ...given })
-      },
-      body: { url: world.url(url) },
-      isDone: async () => (await count('webhooks_subscription', `url like '%/moved'`)) === 1,
-    })
-  })
+  ])(
+    'a statement that fails in updateInboundUsername %s changes nothing',
+    async (_what, given, { url }) => {
+      await failEach('updateInboundUsername', {
+        prepare: async () => {
+          await world.configure(NAME)
+          await world.addUsername(NAME, { username: 'support', ...given })
+        },
+        body: { url: world.url(url) },
+        isDone: async () => (await count('webhooks_subscription', `url like '%/moved'`)) === 1,
+      })
+    },
+  )
 
-  it('in updateInboundUsername that removes its webhook changes nothing', async () => {
+  it('a statement that fails in updateInboundUsername that removes its webhook changes nothing', async () => {
     await failEach('updateInboundUsername', {
       prepare: async () => {
         await world.configure(NAME)
@@ -170,7 +173,7 @@ describe('[D7] a statement that fails', () => {
     })
   })
 
-  it('in deleteInboundUsername leaves the username whole', async () => {
+  it('a statement that fails in deleteInboundUsername leaves the username whole', async () => {
     await failEach('deleteInboundUsername', {
       prepare: withUsernames,
       isDone: async () => (await count('inbound_username', `username = 'support'`)) === 0,

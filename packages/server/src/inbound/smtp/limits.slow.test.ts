@@ -210,7 +210,7 @@ describe('the work of a connection', () => {
 })
 
 describe('the number of connections', () => {
-  it('of one address is limited until one ends', async () => {
+  it('the number of connections of one address is limited until one ends', async () => {
     const { open, port } = await start({ limits: { connectionsPerAddressMax: 2 } })
     const first = await open()
     await open()
@@ -222,7 +222,7 @@ describe('the number of connections', () => {
     await expect.poll(async () => greeting(port)).toMatch(/^220 /)
   })
 
-  it('of all addresses is limited', async () => {
+  it('the number of connections of all addresses is limited', async () => {
     const { open, port, metrics, log } = await start({ limits: { connectionsMax: 1 } })
     await open()
     expect(await greeting(port)).toMatch(/^421 4\.3\.2 /)
@@ -319,7 +319,7 @@ describe('commands', () => {
     await client.end()
   })
 
-  it('[I1] that drip end at a deadline', async () => {
+  it('[I1] commands that drip end at a deadline', async () => {
     let nowMs = 0
     const { open } = await start({ limits: { commandMsMax: 60_000 }, monotonicMs: () => nowMs })
     const client = await open()
@@ -330,14 +330,14 @@ describe('commands', () => {
     await dripping
   })
 
-  it('before the greeting end the connection', async () => {
+  it('commands before the greeting end the connection', async () => {
     const { port } = await start()
     const client = createRawClient(port)
     client.send('EHLO early.test\r\nMAIL FROM:<ada@sender.test>\r\n')
     expect(await client.see(/\r\n/)).toMatch(/^421 .*too soon/)
   })
 
-  it('without an end of line are ignored at the end of the connection', async () => {
+  it('commands without an end of line are ignored at the end of the connection', async () => {
     const { openFor, metrics } = await start()
     const client = await openFor('a@routed.test')
     client.socket.end('DATA')

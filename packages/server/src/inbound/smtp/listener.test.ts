@@ -311,7 +311,7 @@ describe('[I3] a message ends with CRLF, dot, CRLF alone', () => {
   const others = smugglers.filter((one) => !one.includes('\r\n.\r\n'))
 
   it.each(others.map((one) => [JSON.stringify(one), one]))(
-    'and not with %s',
+    'a message does not end with %s',
     async (_name, end) => {
       const { openFor, stored } = await start()
       const client = await openFor('a@routed.test')
@@ -326,21 +326,24 @@ describe('[I3] a message ends with CRLF, dot, CRLF alone', () => {
     },
   )
 
-  it.each([1, 2, 3, 5, 7])('and in packets of %d bytes', async (size) => {
-    const { openFor, stored } = await start()
-    const client = await openFor('a@routed.test')
-    await client.ask('DATA')
-    const text = 'Subject: one\r\n\r\n..\r\n.\n.\r.\r\n..\r\nend\n\r\n.\r\n'
-    for (let i = 0; i < text.length; i += size) {
-      await new Promise<void>((resolve) => {
-        client.socket.write(text.slice(i, i + size), () => resolve())
-      })
-    }
-    expect(await client.see(/^\d{3} .*\r\n/)).toMatch(/^250 /)
-    expect(bodyOf(stored[0]?.raw)).toBe('.\r\n.\r\n.\r\n.\r\n.\r\nend\r\n\r\n')
-  })
+  it.each([1, 2, 3, 5, 7])(
+    'a message ends with CRLF, dot, CRLF in packets of %d bytes',
+    async (size) => {
+      const { openFor, stored } = await start()
+      const client = await openFor('a@routed.test')
+      await client.ask('DATA')
+      const text = 'Subject: one\r\n\r\n..\r\n.\n.\r.\r\n..\r\nend\n\r\n.\r\n'
+      for (let i = 0; i < text.length; i += size) {
+        await new Promise<void>((resolve) => {
+          client.socket.write(text.slice(i, i + size), () => resolve())
+        })
+      }
+      expect(await client.see(/^\d{3} .*\r\n/)).toMatch(/^250 /)
+      expect(bodyOf(stored[0]?.raw)).toBe('.\r\n.\r\n.\r\n.\r\n.\r\nend\r\n\r\n')
+    },
+  )
 
-  it('and may be empty', async () => {
+  it('an empty message ends with CRLF, dot, CRLF', async () => {
     const { openFor, stored } = await start()
     const client = await openFor('a@routed.test')
     await client.ask('DATA')

@@ -26,7 +26,7 @@ describe('a server that answers the fetch of a message', () => {
     ],
     ['garbage, and the end', { raw: ' )]} \0\r\n* FETCH (((\r\n', ending: 'fin' }],
   ] as const)(
-    '[B1] with %s has it reported by its header, and the others whole',
+    '[B1] a server that answers the fetch of a message with %s has it reported by its header, and the others whole',
     async (_, action) => {
       await bench.add()
       const first = await bench.watch()
@@ -47,7 +47,7 @@ describe('a server that answers the fetch of a message', () => {
     },
   )
 
-  it('with NIL has it reported by its Message-ID, and the next one follows', async () => {
+  it('a server that answers the fetch of a message with NIL has it reported by its Message-ID, and the next one follows', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -69,7 +69,7 @@ describe('a server that answers the fetch of a message', () => {
     ])
   })
 
-  it('without a size has it reported whole, without an error', async () => {
+  it('a server that answers the fetch of a message without a size has it reported whole, without an error', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -93,7 +93,7 @@ describe('a server that answers the fetch of a message', () => {
     expect(await bench.events()).toEqual([])
   })
 
-  it('[B4] with nothing has it reported by its Message-ID', async () => {
+  it('[B4] a server that answers the fetch of a message with nothing has it reported by its Message-ID', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -113,7 +113,7 @@ describe('a server that answers the fetch of a message', () => {
     await bench.untilSubjects('mail 2')
   })
 
-  it('that was deleted meanwhile has the next ones reported', async () => {
+  it('a server that answers the fetch of a message that was deleted meanwhile has the next ones reported', async () => {
     await bench.add()
     const first = await bench.watch()
     await idle()
@@ -131,7 +131,7 @@ describe('a server that answers the fetch of a message', () => {
     expect(await bench.stored()).toHaveLength(1)
   })
 
-  it('with more bytes than announced has its connection ended', async () => {
+  it('a server that answers the fetch of a message with more bytes than announced has its connection ended', async () => {
     await bench.add()
     await bench.watch()
     await idle()

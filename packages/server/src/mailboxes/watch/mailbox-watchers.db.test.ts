@@ -166,7 +166,7 @@ describe('[contract 3.5] a message is reported once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3'])
   })
 
-  it('[B3] while two processes watch the mailbox', async () => {
+  it('[B3] a message is reported once while two processes watch the mailbox', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -176,7 +176,7 @@ describe('[contract 3.5] a message is reported once', () => {
     expect(await subjects()).toHaveLength(20)
   })
 
-  it('[B2] when the server gives its messages new numbers, and no old message is reported', async () => {
+  it('[B2] a message is reported once when the server gives its messages new numbers, and no old message is reported', async () => {
     bench.server.deliver('INBOX', mail('old'))
     await bench.add({ since: new Date(Date.now() + 1_000) })
     await bench.watch()
@@ -191,7 +191,7 @@ describe('[contract 3.5] a message is reported once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2', 'mail 3', 'mail 4'])
   })
 
-  it('[B2] when it gets a new number and a new time of arrival together', async () => {
+  it('[B2] a message is reported once when it gets a new number and a new time of arrival together', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -207,7 +207,7 @@ describe('[contract 3.5] a message is reported once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2'])
   })
 
-  it('when it is moved to another watched folder', async () => {
+  it('a message is reported once when it is moved to another watched folder', async () => {
     bench.server.account().addFolder('Archive')
     await bench.add({ folders: ['INBOX', 'Archive'] })
     await bench.watch({ pollMs: 20 })
@@ -223,7 +223,7 @@ describe('[contract 3.5] a message is reported once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 2'])
   })
 
-  it('in each account: a second account of the same mailer has its own', async () => {
+  it('a message is reported once in each account: a second account of the same mailer has its own', async () => {
     const other = 'eve@example.com'
     await bench.serve({ auth: { users: { [USER]: PASSWORD, [other]: PASSWORD } } })
     const mailerId = await bench.add()
@@ -246,7 +246,7 @@ describe('[contract 3.5] a message is reported once', () => {
     expect(await subjects()).toEqual(['mail 1', 'mail 1', 'mail 2'])
   })
 
-  it('and a message with other content is a different one', async () => {
+  it('a message with other content is reported as a different one', async () => {
     bench.server.account().addFolder('Archive')
     await bench.add({ folders: ['INBOX', 'Archive'] })
     await bench.watch({ pollMs: 20 })
@@ -267,7 +267,7 @@ describe('[contract 3.5] a message is reported once', () => {
   })
 
   it.each([1, 3, 5])(
-    '[B1] when the connection breaks after %i pieces of the answer',
+    '[B1] a message is reported once when the connection breaks after %i pieces of the answer',
     async (piecesMax) => {
       await bench.add()
       const first = await bench.watch()
@@ -286,7 +286,7 @@ describe('[contract 3.5] a message is reported once', () => {
     },
   )
 
-  it('when the server answers in part, twice, or about other messages', async () => {
+  it('a message is reported once when the server answers in part, twice, or about other messages', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -321,7 +321,7 @@ describe('a server that lies or fails', () => {
     },
   )
 
-  it('by refusing one message still has the others reported', async () => {
+  it('a server that lies or fails by refusing one message still has the others reported', async () => {
     await bench.add()
     bench.server.setScript(({ command, line }) =>
       command === 'UID FETCH' && line.includes('BODY.PEEK[]') && /FETCH (1:|\d,)*2|1:3/.test(line)
@@ -456,7 +456,7 @@ describe('a server that lies or fails', () => {
     ])
   })
 
-  it('by ending the connection is connected to again, without a report', async () => {
+  it('a connection that the server ends is made again, without a report', async () => {
     await bench.add()
     await bench.watch()
     await idle()
@@ -468,7 +468,7 @@ describe('a server that lies or fails', () => {
     expect(await bench.events()).toEqual([])
   })
 
-  it('by a missing folder is reported, and the other folders are watched', async () => {
+  it('a missing folder is reported, and the other folders are watched', async () => {
     await bench.add({ folders: ['INBOX', 'Nowhere'] })
     const { log, note } = logged()
     await bench.watch({ pollMs: 50, log })

@@ -54,7 +54,7 @@ describe('shared buckets', () => {
     expect(owners(members)).toEqual(all)
   })
 
-  it('of a stopped member move at once, each with a higher epoch', async () => {
+  it('shared buckets of a stopped member move at once, each with a higher epoch', async () => {
     const [a, b] = [member('a'), member('b')]
     await rounds([a, b], 3)
     const before = new Map([...b.owned()].map((bucket) => [bucket, b.epochOf(bucket) ?? 0]))
@@ -65,7 +65,7 @@ describe('shared buckets', () => {
     for (const [bucket, epoch] of before) expect(a.epochOf(bucket)).toBe(epoch + 1)
   })
 
-  it('of a killed member move when its lease has expired, not before', async () => {
+  it('shared buckets of a killed member move when its lease has expired, not before', async () => {
     const [a, b] = [member('a'), member('b')]
     await rounds([a, b], 3)
     await a.runOnce()

@@ -222,7 +222,7 @@ describe('several hosts without a primary', () => {
     expect(String(error)).toMatch(new RegExp(`127.0.0.1:${closedPort}: .*ECONNREFUSED`))
   })
 
-  it('that all refuse the login cause the error of a refused login', async () => {
+  it('several hosts without a primary that all refuse the login cause the error of a refused login', async () => {
     const url = urlOf([standby.port, primary.port]).replace('postgres@', 'nobody_known@')
     await expect(connectToPrimary({ url }, {})).rejects.toMatchObject({ code: '28000' })
   })

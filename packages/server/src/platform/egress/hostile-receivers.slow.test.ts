@@ -238,7 +238,7 @@ describe('malformed or unusual HTTP', () => {
     expect(await send(300)).toMatchObject(expected)
   }) // biome-ignore format: a table
 
-  it('with a redirect to itself is one request', async () => {
+  it('a redirect to itself is one request', async () => {
     let requests = 0
     const { send, sockets } = await listenTcp((socket) => {
       requests += 1

@@ -47,7 +47,7 @@ describe('the lookup of a name', () => {
     ['IPv6 only', NO_DATA, aaaa, [V6]],
     ['one family, the other failing', a, SERVFAIL, [V4]],
     ['one family, the other said not to exist', NXDOMAIN, aaaa, [V6]],
-  ])('with %s finds the existing addresses', async (_what, v4, v6, found) => {
+  ])('the lookup of a name with %s finds the existing addresses', async (_what, v4, v6, found) => {
     const { lookup } = await lookupWith(v4, v6)
     expect(await lookup('a.example.test')).toEqual(found)
   })

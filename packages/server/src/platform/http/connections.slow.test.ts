@@ -162,7 +162,7 @@ describe('malformed HTTP', () => {
     expect(parse(await talk(text, /done/)).status).toBe(200)
   })
 
-  it('with a smuggled second request is never answered twice', async () => {
+  it('a request with a smuggled second one is never answered twice', async () => {
     const said = await talk(
       `${POST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\nGET /things HTTP/1.1\r\nHost: x\r\n\r\n`,
     )

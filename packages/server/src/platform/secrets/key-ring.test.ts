@@ -110,7 +110,7 @@ describe('a bad list of keys', () => {
     ['an empty entry', `a:${secret},`],
     ['an empty id', `:${secret}`],
     ['a key that is not base64', `a:${secret}!`],
-  ])('with %s is refused without quoting it', (_what, spec) => {
+  ])('a bad list of keys with %s is refused without quoting it', (_what, spec) => {
     const message = (() => {
       try {
         createKeyRing(spec)

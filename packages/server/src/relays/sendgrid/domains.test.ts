@@ -151,7 +151,7 @@ describe('a domain', () => {
     expect(result).toEqual({ kind: 'done', records: [], agrees: false })
   })
 
-  it('without a known number is deleted only when it was never valid', () => {
+  it('a domain without a known number is deleted only when it was never valid', () => {
     const remove = domains.delete(account, domain)
     expect(play(remove, json(200, [entry()]), json(204, undefined)).asked).toEqual([
       LIST,

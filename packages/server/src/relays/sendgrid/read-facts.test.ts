@@ -132,7 +132,7 @@ describe('a report', () => {
     expect(read(`[${raw} ]`)?.[0]?.raw).toBe(raw)
   })
 
-  it('without an id has the same one at every repetition', () => {
+  it('a report without an id has the same one at every repetition', () => {
     const { sg_event_id: _, ...event } = fixtureEvents.delivered
     const id = factOf(event)?.factId
     expect(id).toMatch(/^[\w-]{43}$/)
@@ -141,7 +141,7 @@ describe('a report', () => {
     expect(factOf({ ...event, sg_event_id: '' })?.factId).toMatch(/^[\w-]{43}$/)
   })
 
-  it('of other mail names no copy of ours', () => {
+  it('a report of other mail names no copy of ours', () => {
     for (const ref of [undefined, '', 'x', `${fixtureRefId}.`, 7, { refId: fixtureRefId }])
       expect(factOf({ ...fixtureEvents.delivered, postrider_ref: ref })?.ref).toBeUndefined()
   })
@@ -158,7 +158,7 @@ describe('a callback', () => {
     expect(read('[]')).toEqual([])
   })
 
-  it('without reports of SendGrid has no facts', () => {
+  it('a callback without reports of SendGrid has no facts', () => {
     const bodies = ['', '{}', 'null', '[{}]', '[1]', '[{"msys":{}}]', '[{"event":7}]', '[[]]']
     for (const body of [...bodies, JSON.stringify(fixtureEvents.open), '[{"event":"open"}'])
       expect(read(body)).toBeUndefined()

@@ -96,19 +96,22 @@ describe('a refusal in another form', () => {
     [502, 'temporary', true],
     [301, 'temporary', true],
     [200, 'temporary', true],
-  ] as const)('with %i is %s, without its page', (status, category, retryable) => {
-    const bodies = ['<html>access forbidden: api key</html>', '\n<!DOCTYPE html>']
-    const others = status === 200 ? [] : ['', '[]', '{"errors":[]}', 'null', 'access forbidden']
-    for (const body of [...bodies, ...others])
-      expect(readFailure(answerOf(status, body))).toMatchObject({
-        category,
-        retryable,
-        providerError: `HTTP status ${status}`,
-        authRejected: false,
-      })
-  })
+  ] as const)(
+    'a refusal in another form with %i is %s, without its page',
+    (status, category, retryable) => {
+      const bodies = ['<html>access forbidden: api key</html>', '\n<!DOCTYPE html>']
+      const others = status === 200 ? [] : ['', '[]', '{"errors":[]}', 'null', 'access forbidden']
+      for (const body of [...bodies, ...others])
+        expect(readFailure(answerOf(status, body))).toMatchObject({
+          category,
+          retryable,
+          providerError: `HTTP status ${status}`,
+          authRejected: false,
+        })
+    },
+  )
 
-  it('with 401 is a verdict on the key', () => {
+  it('a refusal in another form with 401 is a verdict on the key', () => {
     expect(readFailure(answerOf(401, '<html>'))).toMatchObject({
       category: 'auth_rejected',
       authRejected: true,
@@ -126,7 +129,7 @@ describe('a refusal that allows a retry', () => {
     [429, { 'x-ratelimit-reset': '1392815263' }, undefined],
     [503, { 'x-ratelimit-reset': String(Date.parse(date) / 1000 + 40), date }, undefined],
     [400, { 'retry-after': '7' }, undefined],
-  ])('of %i with %o waits %s ms', (status, headers, ms) => {
+  ])('a refusal of %i with %o is retried after %s ms', (status, headers, ms) => {
     expect(readFailure(answerOf(status, errors('x'), headers)).retryAfterMsMin).toBe(ms)
   })
 })

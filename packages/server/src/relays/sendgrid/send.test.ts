@@ -53,11 +53,14 @@ describe('the request for a copy', () => {
     })
   })
 
-  it.each(['to', 'cc', 'bcc'] as const)('to a recipient in %s names no other recipient', (type) => {
-    const text = JSON.stringify(bodyOf({ type, to: { address: 'eve@example.net', name: 'Eve' } }))
-    expect(text).toContain('"to":[{"email":"eve@example.net","name":"Eve"}]')
-    expect(text).not.toMatch(/ann@|bob@|"cc"|"bcc"/)
-  })
+  it.each(['to', 'cc', 'bcc'] as const)(
+    'the request for a copy to a recipient in %s names no other recipient',
+    (type) => {
+      const text = JSON.stringify(bodyOf({ type, to: { address: 'eve@example.net', name: 'Eve' } }))
+      expect(text).toContain('"to":[{"email":"eve@example.net","name":"Eve"}]')
+      expect(text).not.toMatch(/ann@|bob@|"cc"|"bcc"/)
+    },
+  )
 
   it('has the reply address and the campaign', () => {
     expect(
@@ -71,14 +74,14 @@ describe('the request for a copy', () => {
     [{ text: '' }, [{ type: 'text/html', value: '<p>Hi</p>' }]],
     [{ text: '', html: undefined }, [{ type: 'text/plain', value: ' ' }]],
     [{ text: undefined, html: '' }, [{ type: 'text/html', value: ' ' }]],
-  ])('of %o has only non-empty parts', ({ ...change }, content) => {
+  ])('a request with the parts %o has only non-empty parts', ({ ...change }, content) => {
     const { text: _t, html: _h, ...rest } = mail
     const parts = Object.entries({ text: mail.text, html: mail.html, ...change })
     const given = Object.fromEntries(parts.filter(([, part]) => part !== undefined))
     expect(sendgrid.send(account, { ...rest, ...given }).body).toMatchObject({ content })
   })
 
-  it('without a subject has one that SendGrid accepts', () => {
+  it('the request for a copy without a subject has one that SendGrid accepts', () => {
     expect(bodyOf({ subject: '' })).toMatchObject({ subject: ' ' })
   })
 
@@ -167,7 +170,7 @@ describe('a copy that SendGrid would not accept', () => {
 const answer = (status: number, body = '', headers = {}): RelayAnswer => ({ status, headers, body })
 
 describe('the answer to a copy', () => {
-  it('of 202 is a success with the id in X-Message-Id', () => {
+  it('the answer 202 is a success with the id in X-Message-Id', () => {
     const sent = (headers = {}) => sendgrid.readSent(answer(202, '', headers))
     expect(sent({ 'x-message-id': 'wrf.1' })).toEqual({
       kind: 'accepted',
@@ -176,14 +179,14 @@ describe('the answer to a copy', () => {
     expect(sent()).toEqual({ kind: 'accepted', providerMessageId: '' })
   })
 
-  it.each([200, 201, 204])('of %i is no success', (status) => {
+  it.each([200, 201, 204])('the answer %i is no success', (status) => {
     expect(sendgrid.readSent(answer(status, '{}'))).toMatchObject({
       kind: 'failed',
       failure: { category: 'protocol_error', retryable: false, authRejected: false },
     })
   })
 
-  it.each([502, 504])('of a gateway with %i is uncertain', (status) => {
+  it.each([502, 504])('the answer %i of a gateway is uncertain', (status) => {
     expect(sendgrid.readSent(answer(status, '<html>'))).toMatchObject({
       failure: { category: 'uncertain', retryable: true, providerError: `HTTP status ${status}` },
     })

@@ -91,7 +91,7 @@ describe('a copy', () => {
     })
   })
 
-  it('of almost nothing is accepted', async () => {
+  it('a copy of almost nothing is accepted', async () => {
     server.domains.add('example.com')
     const { text: _t, html: _h, replyTo: _r, campaignId: _c, ...rest } = mail
     const least = { ...rest, subject: '', headers: [], attachments: [] }
@@ -110,7 +110,7 @@ describe('a copy', () => {
       'sender_not_allowed',
     ],
     ['more than SendGrid takes', { text: 'x'.repeat(31 * 1024 * 1024) }, 'message_too_large'],
-  ])('of %s is refused for good', async (_name, change, category) => {
+  ])('a copy of %s is refused for good', async (_name, change, category) => {
     server.domains.add('example.com')
     expect(await send(change)).toMatchObject({
       kind: 'answered',
@@ -179,7 +179,7 @@ describe('a domain', () => {
     expect(await ask('verify', { providerId })).toEqual({ kind: 'absent' })
   })
 
-  it('with its own addresses has its records in the zone of its owner', async () => {
+  it('a domain with its own addresses has its records in the zone of its owner', async () => {
     const options = { ips: ['192.0.2.1'], selector: 'abc' }
     const made = await ask('create', { options })
     expect(made).toMatchObject({
@@ -247,7 +247,7 @@ describe('callbacks', () => {
     expect(new Set(facts.map(({ factId }) => factId)).size).toBe(4)
   })
 
-  it('of a test name no mail', async () => {
+  it('test callbacks name no mail', async () => {
     const receiver = await createWebhookReceiver()
     server.setWebhook(receiver.origin)
     await server.test()

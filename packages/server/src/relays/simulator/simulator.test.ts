@@ -75,28 +75,31 @@ const SCENARIOS: Readonly<Record<string, readonly object[]>> = {
 }
 
 describe('a mail', () => {
-  it.each(Object.entries(SCENARIOS))('to %s@ is accepted, and reported', (local, reports) => {
-    const address = `${local}@example.com`
-    expect(simulate(address).outcome).toEqual({
-      kind: 'accepted',
-      providerMessageId: `sim-${refId}.3`,
-    })
-    expect(factsOf(address)).toEqual(
-      reports.map((report, i) => ({
-        factId: `sim-${refId}.3-${i + 1}`,
-        type: Reflect.get(report, 'kind'),
-        atMicros: BigInt(nowMs + i) * 1_000n,
-        ref: { refId, n: 3 },
+  it.each(Object.entries(SCENARIOS))(
+    'a mail to %s@ is accepted, and reported',
+    (local, reports) => {
+      const address = `${local}@example.com`
+      expect(simulate(address).outcome).toEqual({
+        kind: 'accepted',
         providerMessageId: `sim-${refId}.3`,
-        providerSendId: `sim-${refId}.3`,
-        email: address,
-        raw: expect.stringContaining('"postrider_ref":'),
-        ...report,
-      })),
-    )
-  })
+      })
+      expect(factsOf(address)).toEqual(
+        reports.map((report, i) => ({
+          factId: `sim-${refId}.3-${i + 1}`,
+          type: Reflect.get(report, 'kind'),
+          atMicros: BigInt(nowMs + i) * 1_000n,
+          ref: { refId, n: 3 },
+          providerMessageId: `sim-${refId}.3`,
+          providerSendId: `sim-${refId}.3`,
+          email: address,
+          raw: expect.stringContaining('"postrider_ref":'),
+          ...report,
+        })),
+      )
+    },
+  )
 
-  it('to refused@ is refused for good', () => {
+  it('a mail to refused@ is refused for good', () => {
     expect(simulate('refused+x@example.com')).toEqual({
       outcome: {
         kind: 'failed',
@@ -112,7 +115,7 @@ describe('a mail', () => {
     })
   })
 
-  it('to throttled@ is refused for the moment', () => {
+  it('a mail to throttled@ is refused for the moment', () => {
     const { outcome, callback } = simulate('throttled@example.com')
     expect(callback).toBeUndefined()
     expect(outcome).toMatchObject({

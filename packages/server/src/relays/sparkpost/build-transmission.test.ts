@@ -160,7 +160,7 @@ describe('bodies', () => {
     expect({ text, html }).toEqual({ text: undefined, html: undefined, ...sent })
   })
 
-  it('that are missing are not sent', () => {
+  it('bodies that are missing are not sent', () => {
     const { text: _none, ...html } = aMail({ html: '<p>' })
     expect(
       JSON.parse(JSON.stringify(sparkpost.send(account, html).body)).content,

@@ -134,7 +134,7 @@ describe('an event', () => {
     expect(TABLE.map(([name]) => name).toSorted()).toEqual(Object.keys(EVENTS).toSorted())
   })
 
-  it.each(OTHERS)('of type $type is stored without consequences', ({ type, event }) => {
+  it.each(OTHERS)('an event of type $type is stored without consequences', ({ type, event }) => {
     expect(factOf(event)).toMatchObject({ kind: 'other', type, ref: { refId, n: 3 } })
     expect(factOf(event)).not.toHaveProperty('suppresses')
   })
@@ -144,7 +144,7 @@ describe('an event', () => {
     expect(factOf({ msys: { some_event: inner } })).toMatchObject({ kind: 'bounced' })
   })
 
-  it('without a type is read by its class', () => {
+  it('an event without a type is read by its class', () => {
     const inbound = { msys: { relay_message: { content: { email_rfc822: 'From: a' } } } }
     expect(factOf(inbound)).toMatchObject({ kind: 'other', type: 'relay_message' })
   })
@@ -184,7 +184,7 @@ describe('a bounce', () => {
     ['999', soft],
     [undefined, soft],
     ['constructor', soft],
-  ])('of class %s is classified', (bounceClass, expected) => {
+  ])('a bounce of class %s is classified', (bounceClass, expected) => {
     expect(meaning({ bounce_class: bounceClass })).toEqual(expected)
     expect(meaning({ bounce_class: bounceClass }, 'out_of_band')).toEqual(expected)
   })
@@ -304,7 +304,7 @@ describe('a report', () => {
     expect(sparkpost.callbacks.read(`[ ${written} ]`)?.[0]?.raw).toBe(written)
   })
 
-  it('with several events makes as many facts', () => {
+  it('a report with several events makes as many facts', () => {
     const facts = read({ msys: { a: { type: 'bounce' }, b: { type: 'delivery' } } }) ?? []
     expect(facts.map(({ kind }) => kind)).toEqual(['bounced', 'delivered'])
     expect(new Set(facts.map(({ factId }) => factId)).size).toBe(2)

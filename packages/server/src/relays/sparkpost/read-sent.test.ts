@@ -118,16 +118,19 @@ describe('a refusal by SparkPost', () => {
     [503, '1900', 'Message generation module not available', 'temporary', true],
     [500, undefined, 'Internal Server Error', 'temporary', true],
     [418, undefined, 'a teapot', 'unknown', false],
-  ] as const)('of %i with code %s, "%s", is %s', (status, code, message, category, retryable) => {
-    const body = errors(code, message)
-    const found = failure(status, body)
-    expect(found).toMatchObject({ category, retryable, authRejected: false })
-    expect(found.providerError).toBe(`${status} ${JSON.stringify(body)}`)
-    const words = code === undefined ? message : `${message} (${code})`
-    if (category === 'unknown') expect(found.failedReason).toBe(words)
-  })
+  ] as const)(
+    'a refusal by SparkPost of %i with code %s, "%s", is %s',
+    (status, code, message, category, retryable) => {
+      const body = errors(code, message)
+      const found = failure(status, body)
+      expect(found).toMatchObject({ category, retryable, authRejected: false })
+      expect(found.providerError).toBe(`${status} ${JSON.stringify(body)}`)
+      const words = code === undefined ? message : `${message} (${code})`
+      if (category === 'unknown') expect(found.failedReason).toBe(words)
+    },
+  )
 
-  it('[2.6] of the key differs from one of the account, and from an unknown one', () => {
+  it('[2.6] a refusal of the key differs from one of the account, and from an unknown one', () => {
     const isAuthRejected = (status: number, body: unknown) => failure(status, body).authRejected
     expect(isAuthRejected(401, errors(undefined, 'Unauthorized.'))).toBe(true)
     expect(isAuthRejected(401, errors('1303', 'Invalid customer id'))).toBe(true)
@@ -151,7 +154,7 @@ describe('a refusal by SparkPost', () => {
     })
   })
 
-  it('that is a web page is retried, and not repeated', () => {
+  it('a refusal that is a web page is retried, and not repeated', () => {
     for (const status of [301, 400, 403, 404, 422, 503])
       for (const body of [
         '',
@@ -171,7 +174,7 @@ describe('a refusal by SparkPost', () => {
     })
   })
 
-  it.each([502, 504])('by a gateway without an answer is uncertain: %i', (status) => {
+  it.each([502, 504])('a refusal by a gateway without an answer is uncertain: %i', (status) => {
     expect(failure(status, '<html>')).toMatchObject({ category: 'uncertain', retryable: true })
   })
 
@@ -186,13 +189,13 @@ describe('a refusal by SparkPost', () => {
     expect(wait(420, errors('2102', 'daily'), { 'retry-after': '7' })).toBeUndefined()
   })
 
-  it('without a category has all its words', () => {
+  it('a refusal by SparkPost without a category has all its words', () => {
     const body = errors('1200', 'invalid params', 'Tracking domain is not registered')
     const words = 'invalid params: Tracking domain is not registered (1200)'
     expect(failure(400, body).failedReason).toBe(words)
   })
 
-  it('of several errors is the first known one', () => {
+  it('a refusal by SparkPost of several errors is the first known one', () => {
     const body = {
       errors: [{ message: 'a' }, { code: 7001, message: 'b' }, null, { code: '1502' }],
     }

@@ -101,13 +101,13 @@ describe('a mail', () => {
     expect(server.ignoredFields).toEqual([])
   })
 
-  it('with braces in the sender address is sent from there', async () => {
+  it('a mail with braces in the sender address is sent from there', async () => {
     expect(await send({ from: { address: '{{a}}@example.com' } })).toMatchObject({
       outcome: { kind: 'accepted' },
     })
   })
 
-  it('without a text is sent', async () => {
+  it('a mail without a text is sent', async () => {
     for (const bodies of [{ text: '' }, { text: '', html: '' }, { text: '', html: '<p>' }])
       expect(await send(bodies)).toMatchObject({ outcome: { kind: 'accepted' } })
   })
@@ -141,7 +141,7 @@ describe('a mail', () => {
     expect(await send()).toMatchObject({ outcome: { failure: { authRejected: true } } })
   })
 
-  it('to a malformed address is refused, although the status is 200', async () => {
+  it('a mail to a malformed address is refused, although the status is 200', async () => {
     expect(await send({ to: { address: 'no one@example.net' } })).toMatchObject({
       outcome: { failure: { category: 'invalid_recipient', retryable: false } },
     })
@@ -155,7 +155,7 @@ describe('a mail', () => {
     })
   })
 
-  it('that is too large is not sent', async () => {
+  it('a mail that is too large is not sent', async () => {
     const content = 'A'.repeat(28 * 1024 * 1024)
     expect(await send({ attachments: [{ filename: 'a', content }] })).toMatchObject({
       outcome: { failure: { category: 'message_too_large', retryable: false } },
@@ -210,7 +210,7 @@ describe('a domain', () => {
       })
   })
 
-  it('that exists is reported with its owner', async () => {
+  it('a domain that exists is reported with its owner', async () => {
     server.domains.addForeign('taken.example.org')
     const createAgain = (name: string) => relays.domain(account, create(account, domainOf(name)))
     expect(await createAgain('example.com')).toMatchObject({

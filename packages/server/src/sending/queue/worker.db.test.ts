@@ -378,7 +378,7 @@ describe('a database outage', () => {
   })
 
   it.each(['away', 'lost-answer'] as const)(
-    'at the commit point (%s) ends the attempt unsent, and repeats it without an event',
+    'a database outage at the commit point (%s) ends the attempt unsent, and repeats it without an event',
     async (mode) => {
       const { db, self } = brittle(world.db)
       const server = await world.serve(({ phase, attempt }) => {

@@ -241,7 +241,7 @@ describe('a rescued recipient', () => {
     expect(await shorts(refId)).toEqual(['SMTP_ERROR 1 final', 'MAIL_DELIVERED'])
   })
 
-  it('of a scheduled email has the full time until expiry, counted from the rescue', async () => {
+  it('a rescued recipient of a scheduled email has the full time until expiry, counted from the rescue', async () => {
     const { script } = await refusing()
     const at = Date.now() + 20 * 86_400_000
     const refId = await accept(world.db, {
@@ -292,7 +292,7 @@ describe('a rescued recipient', () => {
     expect(delivered).toMatchObject({ event: 'MAIL_DELIVERED', details: { mailer_id: mailerId } })
   })
 
-  it('of a large email is sent with its content', async () => {
+  it('a rescued recipient of a large email is sent with its content', async () => {
     const { script, server } = await refusing()
     const content = Buffer.alloc(300_000, 'abc').toString('base64')
     const refId = await failed({

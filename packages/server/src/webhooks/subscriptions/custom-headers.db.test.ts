@@ -63,7 +63,7 @@ describe('custom headers', () => {
     ])
   })
 
-  it('of an inbound configuration are refused under its path', () => {
+  it('custom headers of an inbound configuration are refused under its path', () => {
     expect(() => checkHeaders({ Host: 'x' }, '/webhook/headers')).toThrow(
       expect.objectContaining({
         errors: [{ path: '/webhook/headers/Host', message: 'is a reserved header name' }],

@@ -126,7 +126,7 @@ describe('[invariant 8] one tenant', () => {
 })
 
 describe('[invariant 8] hanging streams', () => {
-  it('of many tenants that fail leave places for slow, new and quick ones', () => {
+  it('hanging streams of many tenants that fail leave places for slow, new and quick ones', () => {
     const w = world()
     expect(w.start(1_000, manyTenants, 'failing')).toBe(192)
     expect(w.start(1_000, others, 'slow')).toBe(64)
@@ -135,14 +135,14 @@ describe('[invariant 8] hanging streams', () => {
     expect(w.scheduler.counts()).toMatchObject({ quick: 64, slow: 64, new: 192, failing: 192 })
   })
 
-  it('of many tenants at their first request leave places for slow and quick ones', () => {
+  it('hanging streams of many tenants at their first request leave places for slow and quick ones', () => {
     const w = world()
     expect(w.start(1_000, manyTenants, 'new')).toBe(384)
     expect(w.start(64, others, 'slow')).toBe(64)
     expect(w.start(64, (i) => `quick_${i}`, 'quick')).toBe(64)
   })
 
-  it('that are slow leave half of all places to quick and new ones', () => {
+  it('hanging streams that are slow leave half of all places to quick and new ones', () => {
     const w = world()
     expect(w.start(1_000, manyTenants, 'slow')).toBe(256)
     expect(w.start(192, others, 'new')).toBe(192)

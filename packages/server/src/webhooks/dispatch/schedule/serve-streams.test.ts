@@ -215,7 +215,7 @@ describe('a stream', () => {
 describe('[invariant 8] hanging receivers', () => {
   const dead = Array.from({ length: 200 }, (_, i) => stream(`dead_${i}`, 'tn_dead'))
 
-  it('of one tenant, at their first request, do not delay other streams', async () => {
+  it('hanging receivers of one tenant, at their first request, do not delay other streams', async () => {
     for (const one of dead) w.streams.wake(one)
     expect(w.streams.counts()).toEqual(counts({ new: 96, waiting: 104 }))
     for (let i = 0; i < 10; i += 1) {
@@ -226,7 +226,7 @@ describe('[invariant 8] hanging receivers', () => {
     }
   })
 
-  it('of many tenants do not delay a stream that is quick or slow', async () => {
+  it('hanging receivers of many tenants do not delay a stream that is quick or slow', async () => {
     for (const [id, result] of [
       ['quick', QUICK],
       ['slow', SLOW],

@@ -312,7 +312,7 @@ describe('unexpected faults', () => {
     expect(at('/bad')).toHaveLength(1)
   })
 
-  it('of the database pass by themselves, and no request is repeated', async () => {
+  it('unexpected faults of the database pass by themselves, and no request is repeated', async () => {
     const key = await world.register(receiver.origin)
     const { opened, open } = limiter()
     receiver.setScript([{ status: 200, after: opened }])

@@ -135,7 +135,7 @@ describe('a refusal of the content', () => {
     expect(answered(status, { events: 500 }).kind).toBe('divided')
   })
 
-  it('by its size makes the next batches half of the refused size', () => {
+  it('a refusal of the content by its size makes the next batches half of the refused size', () => {
     expect(answered(413)).toEqual({ kind: 'divided', batchBytesMax: 100_000 })
     // A receiver that answers 413 for a moment, whatever the size, is not throttled for long.
     for (const bytes of [131_073, 131_072, 100_000, 2])

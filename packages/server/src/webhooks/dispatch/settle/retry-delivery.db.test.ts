@@ -206,7 +206,7 @@ describe('a bad receiver', () => {
     expect(await world.pending(key)).toEqual([])
   })
 
-  it('that answers without end is read to a bound only', async () => {
+  it('a receiver that answers without end is read to a bound only', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript([{ status: 200, endless: 'body' }])
     await world.record(newEvent())

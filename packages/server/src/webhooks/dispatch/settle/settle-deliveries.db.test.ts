@@ -347,7 +347,7 @@ describe('a delivery whose content was refused', () => {
 })
 
 describe('a settlement', () => {
-  it('of a group settles each delivery by itself', async () => {
+  it('a settlement of a group settles each delivery by itself', async () => {
     const keys = [key]
     for (let i = 0; i < 9; i += 1)
       keys.push(await world.register(receiver.origin, { tenantId: `tn_${i}` }))
@@ -393,7 +393,7 @@ describe('a settlement', () => {
     expect(await open()).toMatchObject({ delivery: { attempts: 2 } })
   })
 
-  it('of a request to an earlier URL does not change the health of the stream', async () => {
+  it('the settlement of a request to an earlier URL does not change the health of the stream', async () => {
     const steps: DeliveryStep[] = [
       delivered,
       retry,
