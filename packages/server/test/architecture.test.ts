@@ -29,7 +29,7 @@ describe('architecture', () => {
     expect(result.summary.totalDependenciesCruised ?? 0).toBeGreaterThan(files.length)
   })
 
-  it('finds no import that breaks a rule', () => {
+  it('no import breaks a rule', () => {
     const broken = result.summary.violations.map(
       ({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`,
     )
