@@ -184,7 +184,7 @@ module.exports = {
     ),
     rule(
       'imapflow-is-made-in-one-place',
-      { path: `^${S}/`, pathNot: ['/mailers/imap/open-mailbox\\.ts$', ...TESTS] },
+      { path: `^${S}/`, pathNot: ['/mailers/imap/session/open-mailbox\\.ts$', ...TESTS] },
       {
         path: npm('imapflow'),
         // The names of Sent folders in many languages.

@@ -5,9 +5,9 @@ import { createTestDatabase, type TestDatabase } from '../test/database.ts'
 import { runCli } from './cli.ts'
 import { sealPrivateKey } from './domains/domain.ts'
 import { openPassword, sealPassword } from './mailers/mailer.ts'
-import { sealToken } from './mailers/oauth/mailer-token.ts'
-import { sealClientSecret } from './mailers/oauth/oauth-app.ts'
-import { loginPlaceOf } from './mailers/oauth/start-login.ts'
+import { sealToken } from './mailers/oauth/tokens/mailer-token.ts'
+import { sealClientSecret } from './mailers/oauth/apps/oauth-app.ts'
+import { loginPlaceOf } from './mailers/oauth/login/start-login.ts'
 import {
   checkKeys,
   createKeyRing,
@@ -16,7 +16,7 @@ import {
   withRetired,
 } from './platform/secrets/index.ts'
 import { toKeys } from './platform/secrets-file.ts'
-import { seal } from './relays/account.ts'
+import { seal } from './relays/accounts/account.ts'
 import { sealedColumns } from './sealed-columns.ts'
 import { createTrackingTokens, trackingKeys } from './tracking/tokens.ts'
 import { sealHeaders } from './webhooks/subscriptions/custom-headers.ts'
@@ -131,12 +131,12 @@ describe('the list of sealed columns', () => {
     expect(sealing).toEqual([
       'domains/domain.ts',
       'mailers/mailer.ts',
-      'mailers/oauth/mailer-token.ts',
-      'mailers/oauth/oauth-app.ts',
-      'mailers/oauth/start-login.ts',
+      'mailers/oauth/tokens/mailer-token.ts',
+      'mailers/oauth/apps/oauth-app.ts',
+      'mailers/oauth/login/start-login.ts',
       'platform/secrets/known-keys.ts',
       'platform/secrets/rotate-keys.ts',
-      'relays/account.ts',
+      'relays/accounts/account.ts',
       'webhooks/subscriptions/custom-headers.ts',
     ])
   })

@@ -30,7 +30,7 @@ import {
 import { Check } from 'typebox/value'
 import { expect } from 'vitest'
 import { type DomainRoutesDeps, domainRoutes } from '../src/domains/routes.ts'
-import { createDomainWork, type DomainWorkDeps } from '../src/domains/worker.ts'
+import { createDomainWork, type DomainWorkDeps } from '../src/domains/check/worker.ts'
 import { listDomainsOfRelay } from '../src/mailers/index.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'

@@ -6,7 +6,7 @@ import { Value } from 'typebox/value'
 import { expect, it } from 'vitest'
 import { parseWebhook } from '../../client/src/webhooks/index.ts'
 import { configPrefix, variables } from '../src/config.ts'
-import { checkUsername, usernameOf } from '../src/inbound/domains/username.ts'
+import { checkUsername, usernameOf } from '../src/inbound/domains/usernames/username.ts'
 import { callsOf } from './page-calls.ts'
 
 const page = readFileSync(new URL('../../../docs/inbound.md', import.meta.url), 'utf8')

@@ -8,9 +8,9 @@ import {
   type InboundWorker,
   type InboundWorkerDeps,
   type ReportedResult,
-} from '../src/inbound/ingest/inbound-worker.ts'
+} from '../src/inbound/process/inbound-worker.ts'
 import { createIngest, type Ingest } from '../src/inbound/ingest/ingest.ts'
-import { createMessageReader, type MessageReaderDeps } from '../src/inbound/ingest/read-message.ts'
+import { createMessageReader, type MessageReaderDeps } from '../src/inbound/process/read-message.ts'
 import type { MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
 import { storeReceived } from '../src/inbound/ingest/store-received.ts'
 import { createClock } from '../src/platform/clock.ts'

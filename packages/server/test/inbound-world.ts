@@ -34,7 +34,7 @@ import {
   createDomainProver,
   type DomainProver,
   type DomainProverDeps,
-} from '../src/inbound/domains/prove-domain.ts'
+} from '../src/inbound/domains/ownership/prove-domain.ts'
 import { type InboundRoutesDeps, inboundRoutes } from '../src/inbound/domains/routes.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'

@@ -14,7 +14,7 @@ import { Value } from 'typebox/value'
 import { afterEach, describe, expect, it } from 'vitest'
 import { decideStatus } from '../src/feedback/apply/decide-status.ts'
 import { isTold, reportEvent } from '../src/feedback/apply/event-details.ts'
-import { checkAccount } from '../src/relays/check-account.ts'
+import { checkAccount } from '../src/relays/accounts/check-account.ts'
 import { adapterOf, type RelayFact, type RelayMail } from '../src/relays/index.ts'
 import { callsOf } from './page-calls.ts'
 

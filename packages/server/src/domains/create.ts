@@ -13,7 +13,7 @@ import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Relays } from '../relays/index.ts'
 import type { Wakeups } from '../webhooks/index.ts'
 import { domainRoutes } from './routes.ts'
-import { createDomainWork, domainWorkOutcomes } from './worker.ts'
+import { createDomainWork, domainWorkOutcomes } from './check/worker.ts'
 
 export interface DomainsDeps {
   readonly db: Db

@@ -1,7 +1,7 @@
 /** getDomain (docs/reference/domains.md#sending-domains). One that is being deleted is gone. */
 import type { Queryable } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
-import { readName } from './check-name.ts'
+import { readName } from './add/check-name.ts'
 import type { SendingDomain } from './domain.ts'
 import { getDomain as get } from './store.ts'
 

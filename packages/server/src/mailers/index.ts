@@ -12,18 +12,18 @@ export {
   setDomainVerified,
 } from './domain-store.ts'
 export { findMailers, type NoMailer, noMailer, type WantedMailer } from './find-mailers.ts'
-export { ImapError } from './imap/imap-error.ts'
-export type { ImapSession } from './imap/imap-session.ts'
+export { ImapError } from './imap/session/imap-error.ts'
+export type { ImapSession } from './imap/session/imap-session.ts'
 export {
   listMailboxes,
   loadMailbox,
   type Mailbox,
   type WatchedMailbox,
 } from './imap/load-mailbox.ts'
-export { type LoggedIn, type LogInDeps, logIn } from './imap/log-in.ts'
+export { type LoggedIn, type LogInDeps, logIn } from './imap/session/log-in.ts'
 export type { MailboxHealth } from './imap/mailbox-health.ts'
 export type { FolderBaseline, WatchedFolder } from './imap/mailbox-settings.ts'
-export { examineFolder } from './imap/open-folder.ts'
+export { examineFolder } from './imap/session/open-folder.ts'
 export {
   offerPermission,
   type ReturnedPermission,
@@ -40,11 +40,11 @@ export {
   type SmtpMailerForSend,
 } from './load-mailer.ts'
 export { defaultUncertain, isDomainMailer, type Mailer, passwordPlaceOf } from './mailer.ts'
-export { type AccessTokens, createAccessTokens } from './oauth/access-tokens.ts'
+export { type AccessTokens, createAccessTokens } from './oauth/tokens/access-tokens.ts'
 export { findSentMailer, type SentMailer } from './oauth/find-sent-mailer.ts'
-export { tokenPlaceOf } from './oauth/mailer-token.ts'
-export { clientSecretPlaceOf } from './oauth/oauth-app.ts'
-export { loginPlaceOf } from './oauth/start-login.ts'
+export { tokenPlaceOf } from './oauth/tokens/mailer-token.ts'
+export { clientSecretPlaceOf } from './oauth/apps/oauth-app.ts'
+export { loginPlaceOf } from './oauth/login/start-login.ts'
 export type { MailerDeps } from './smtp/configure-smtp.ts'
 export type { Acquired, SmtpLease } from './smtp/connection-pool.ts'
 export { ehloNameOf, qualifiedNameOf } from './smtp/ehlo-name.ts'

@@ -30,7 +30,7 @@ export interface SmtpMailerForSend extends SendFacts {
   readonly password?: string
   /** Of which each copy has its own. */
   readonly returnPath?: string
-  /** It logs in with an access token (oauth/access-tokens.ts). */
+  /** It logs in with an access token (oauth/tokens/access-tokens.ts). */
   readonly isOauth: boolean
   /** Over one connection. */
   readonly messagesMax: number

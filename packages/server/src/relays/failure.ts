@@ -2,7 +2,7 @@
 import { type FailureCategory, failedReasonOf } from '@postrider/mail'
 import { parseJson } from '../platform/json.ts'
 import type { RelayAnswer, RelayFailure } from './relay.ts'
-import { storable } from './report-fields.ts'
+import { storable } from './callbacks/report-fields.ts'
 
 const RETRY_AFTER_MS_MAX = 24 * 3_600_000
 

@@ -1,14 +1,14 @@
 /** Relay providers: the front door. Routes are mounted by `create.ts`. */
-export { accountPlaceOf } from './account.ts'
+export { accountPlaceOf } from './accounts/account.ts'
 export { adapterOf } from './adapters.ts'
 export { createRelayCalls, type Relays, type RelaysDeps } from './call-relays.ts'
 export {
   type CallbackReader,
   callbackInPlaceBytesMax,
   createCallbackReader,
-} from './callback-reader.ts'
+} from './callbacks/callback-reader.ts'
 export { withoutStatus } from './failure.ts'
-export { type CalledBack, findAccountByToken, loadAccount } from './load-account.ts'
+export { type CalledBack, findAccountByToken, loadAccount } from './accounts/load-account.ts'
 export type {
   ObservedRequest,
   RelayCallOptions,
@@ -36,4 +36,4 @@ export type {
   RelaySendOutcome,
   RelaySimulator,
 } from './relay.ts'
-export { listRelayKinds } from './store.ts'
+export { listRelayKinds } from './accounts/store.ts'

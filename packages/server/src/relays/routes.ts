@@ -12,10 +12,10 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
-import { type AccountKey, openCallbackToken, type StoredAccount } from './account.ts'
-import { type ConfigureRelayDeps, configureRelay } from './configure-relay.ts'
-import { type DeleteRelayDeps, deleteRelay } from './delete-relay.ts'
-import { getRelay } from './get-relay.ts'
+import { type AccountKey, openCallbackToken, type StoredAccount } from './accounts/account.ts'
+import { type ConfigureRelayDeps, configureRelay } from './accounts/configure-relay.ts'
+import { type DeleteRelayDeps, deleteRelay } from './accounts/delete-relay.ts'
+import { getRelay } from './accounts/get-relay.ts'
 
 export type RelayRoutesDeps = ConfigureRelayDeps & DeleteRelayDeps & RelayWireDeps
 

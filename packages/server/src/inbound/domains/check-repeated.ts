@@ -1,7 +1,7 @@
 /** What a body repeats of its path has to be the same. */
 import { readName } from '../../domains/index.ts'
 import { validationError } from '../../platform/errors.ts'
-import { readUsername } from './username.ts'
+import { readUsername } from './usernames/username.ts'
 
 export function checkRepeatedDomain(
   name: string,

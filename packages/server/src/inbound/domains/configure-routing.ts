@@ -24,11 +24,11 @@ import {
   lockName,
   lockUnverified,
 } from './domain-store.ts'
-import { domainTaken } from './domain-taken.ts'
-import { lookUpOwnership, type OwnershipDeps } from './look-up-ownership.ts'
+import { domainTaken } from './ownership/domain-taken.ts'
+import { lookUpOwnership, type OwnershipDeps } from './ownership/look-up-ownership.ts'
 import { ownerOf } from './owner.ts'
 import { readDomain } from './read-domain.ts'
-import { logSettled, settleOwnership } from './settle-ownership.ts'
+import { logSettled, settleOwnership } from './ownership/settle-ownership.ts'
 
 /** A name that one tenant has configured needs a TXT record from all others. */
 export const UNVERIFIED_MAX = 100

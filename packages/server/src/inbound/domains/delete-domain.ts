@@ -10,7 +10,7 @@ import type { RoutedDomain } from './domain.ts'
 import { deleteDomain, lockDomain } from './domain-store.ts'
 import { ownerOf } from './owner.ts'
 import { readDomain, withWebhook } from './read-domain.ts'
-import { usernamesWithWebhooks } from './username-store.ts'
+import { usernamesWithWebhooks } from './usernames/username-store.ts'
 
 /** As it was. */
 export async function deleteInboundDomain(

@@ -11,7 +11,7 @@ import type { Db, Tx } from '../../platform/db/index.ts'
 import { newUlid } from '../../platform/ids.ts'
 import { createReturnPathTokens } from '../../sending/index.ts'
 import { createRouteFinder } from './find-routes.ts'
-import type { DomainProver } from './prove-domain.ts'
+import type { DomainProver } from './ownership/prove-domain.ts'
 
 const returnPaths = createReturnPathTokens(testKeyRing)
 

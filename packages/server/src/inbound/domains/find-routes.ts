@@ -13,9 +13,9 @@ import { type Db, readByIndex } from '../../platform/db/index.ts'
 import type { ReturnPathTokens } from '../../sending/index.ts'
 import type { InboundRoute } from '../ingest/received-mail.ts'
 import { ownerOf } from './owner.ts'
-import type { DomainProver } from './prove-domain.ts'
+import type { DomainProver } from './ownership/prove-domain.ts'
 import { findRoutes, type RouteRow } from './route-store.ts'
-import { usernameOf } from './username.ts'
+import { usernameOf } from './usernames/username.ts'
 
 export type FoundRoute =
   | { readonly kind: 'route'; readonly route: InboundRoute }

@@ -3,9 +3,9 @@
  * is answered. Of a domain that somebody else has proven by then, that is the answer.
  */
 import type { RoutedDomain } from './domain.ts'
-import { isCheckDue, lookUpOwnership, type OwnershipDeps } from './look-up-ownership.ts'
+import { isCheckDue, lookUpOwnership, type OwnershipDeps } from './ownership/look-up-ownership.ts'
 import { readDomain } from './read-domain.ts'
-import { logSettled, settleLocked } from './settle-ownership.ts'
+import { logSettled, settleLocked } from './ownership/settle-ownership.ts'
 
 export async function getInboundDomain(
   deps: OwnershipDeps,

@@ -9,7 +9,7 @@ import type {
 import { recordKeyOf } from '../../domains/index.ts'
 import type { Subscription } from '../../webhooks/index.ts'
 import type { InboundDomain, RoutedDomain, RoutedUsername } from './domain.ts'
-import { listRecords } from './list-records.ts'
+import { listRecords } from './ownership/list-records.ts'
 
 export function toWireDomain({ domain, webhook }: RoutedDomain, inboundHost: string): WireDomain {
   const isVerified = domain.verifiedAt !== undefined

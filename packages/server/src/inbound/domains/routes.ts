@@ -22,16 +22,16 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../../platform/http/operation.ts'
 import { configureInboundRouting, type InboundDeps } from './configure-routing.ts'
-import { createInboundUsername } from './create-username.ts'
+import { createInboundUsername } from './usernames/create-username.ts'
 import { deleteInboundDomain } from './delete-domain.ts'
-import { deleteInboundUsername } from './delete-username.ts'
+import { deleteInboundUsername } from './usernames/delete-username.ts'
 import { getInboundDomain } from './get-domain.ts'
 import { listInboundDomains } from './list-domains.ts'
-import { listInboundUsernames } from './list-usernames.ts'
-import { readUsername } from './read-username.ts'
+import { listInboundUsernames } from './usernames/list-usernames.ts'
+import { readUsername } from './usernames/read-username.ts'
 import { toWireDomain, toWireUsername } from './routes-wire.ts'
 import { updateInboundDomain } from './update-domain.ts'
-import { updateInboundUsername } from './update-username.ts'
+import { updateInboundUsername } from './usernames/update-username.ts'
 
 export type InboundRoutesDeps = InboundDeps
 

@@ -18,11 +18,11 @@ import { checkRepeatedDomain } from './check-repeated.ts'
 import type { InboundDeps } from './configure-routing.ts'
 import type { RoutedDomain } from './domain.ts'
 import { touchDomain } from './domain-store.ts'
-import { isCheckDue, lookUpOwnership } from './look-up-ownership.ts'
+import { isCheckDue, lookUpOwnership } from './ownership/look-up-ownership.ts'
 import { ownerOf } from './owner.ts'
 import { readDomain } from './read-domain.ts'
-import { lockForSettling, logSettled, settleOwnership } from './settle-ownership.ts'
-import { usernamesWithWebhooks } from './username-store.ts'
+import { lockForSettling, logSettled, settleOwnership } from './ownership/settle-ownership.ts'
+import { usernamesWithWebhooks } from './usernames/username-store.ts'
 
 export async function updateInboundDomain(
   deps: InboundDeps,

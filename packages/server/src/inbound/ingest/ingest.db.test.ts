@@ -17,7 +17,7 @@ import { createFailpoints } from '../../platform/failpoints.ts'
 import { createLogger } from '../../platform/log.ts'
 import { createIngest } from './ingest.ts'
 import { createInboundJanitor } from './janitor.ts'
-import { loadMessage } from './message-store.ts'
+import { loadMessage } from '../messages/message-store.ts'
 import { SEEN_MS } from './seen-store.ts'
 import { storeReceived } from './store-received.ts'
 

@@ -2,7 +2,7 @@
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { isId } from '../../platform/ids.ts'
-import { findMessage, type StoredMessage } from '../ingest/message-store.ts'
+import { findMessage, type StoredMessage } from './message-store.ts'
 
 export async function findInboundMessage(
   db: Db,

@@ -3,7 +3,7 @@ import type { InboundMessage, ListInboundMessagesQuery } from '@postrider/contra
 import { type Db, readByIndex, readInOrder } from '../../platform/db/index.ts'
 import { cutPage, readPage } from '../../platform/http/paging.ts'
 import { soughtId, ulidAtTime } from '../../platform/ids.ts'
-import { findMessage, listMessages } from '../ingest/message-store.ts'
+import { findMessage, listMessages } from './message-store.ts'
 import { toInboundMessage } from './message-wire.ts'
 
 const INBOUND_ID = /^in_[0-7][0-9A-HJKMNP-TV-Z]{25}$/

@@ -1,6 +1,6 @@
 /** A received message in wire form (docs/reference/events.md#incoming-email). */
 import type { InboundMessage } from '@postrider/contract'
-import type { StoredMessage } from '../ingest/message-store.ts'
+import type { StoredMessage } from './message-store.ts'
 
 export function messageUrlOf(publicUrl: string, inboundId: string): string {
   return `${publicUrl}/v1/inbound/messages/${inboundId}`

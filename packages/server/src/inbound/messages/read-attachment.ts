@@ -2,7 +2,7 @@
 import type { MessageParser, ParsedAttachment } from '@postrider/mail'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { loadMessage } from '../ingest/message-store.ts'
+import { loadMessage } from './message-store.ts'
 import { findInboundMessage } from './find-message.ts'
 
 export interface ReadAttachmentDeps {

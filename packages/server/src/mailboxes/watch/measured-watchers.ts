@@ -8,7 +8,7 @@ import {
   type MailboxWatchers,
   type MailboxWatchersDeps,
 } from './mailbox-watchers.ts'
-import { fetchedResults, type TakeMailDeps } from './take-mail.ts'
+import { fetchedResults, type TakeMailDeps } from '../fetch/take-mail.ts'
 import { loginResults } from './watch-mailbox.ts'
 
 export function createMeasuredWatchers(

@@ -21,7 +21,7 @@ import {
   isForeignKeyViolation,
 } from '../../platform/db/index.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
-import { WatchLostError } from './begin-folder.ts'
+import { WatchLostError } from '../fetch/begin-folder.ts'
 import { decideWaitMs } from './decide-wait.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 import {

@@ -15,9 +15,9 @@ import {
   type Mailbox,
   type WatchedFolder,
 } from '../../mailers/index.ts'
-import { type BeginOptions, beginFolder } from './begin-folder.ts'
+import { type BeginOptions, beginFolder } from '../fetch/begin-folder.ts'
 import type { FolderState, Watch } from './mailbox-store.ts'
-import { type TakeMailDeps, type TakeOptions, takeMail } from './take-mail.ts'
+import { type TakeMailDeps, type TakeOptions, takeMail } from '../fetch/take-mail.ts'
 import { createNewsWaiter } from './wait-for-news.ts'
 
 export interface WatchSessionDeps extends TakeMailDeps {

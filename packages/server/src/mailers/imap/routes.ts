@@ -12,9 +12,9 @@ import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../../platform/http/operation.ts'
 import { showMailer } from '../mailer-wire.ts'
 import { type RemoveMailerDeps, removeMailer } from '../remove-mailer.ts'
-import { configureImap, type ImapDeps } from './configure-imap.ts'
-import { getImap } from './get-imap.ts'
-import { updateImap } from './update-imap.ts'
+import { configureImap, type ImapDeps } from './configure/configure-imap.ts'
+import { getImap } from './configure/get-imap.ts'
+import { updateImap } from './configure/update-imap.ts'
 
 const TAG = 'Mailers'
 const CHECKS = [

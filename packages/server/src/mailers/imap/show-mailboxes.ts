@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/db/index.ts'
 import { asServerMailer, canFetch, type Mailer } from '../mailer.ts'
 import { foldersOf, sinceOf } from './mailbox.ts'
 import { healthToWire, type ReadMailboxHealth } from './mailbox-health.ts'
-import { showWebhooks } from './mailbox-webhook.ts'
+import { showWebhooks } from './configure/mailbox-webhook.ts'
 
 export interface ShowDeps {
   readonly db: Queryable

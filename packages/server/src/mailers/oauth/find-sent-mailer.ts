@@ -1,8 +1,8 @@
 /** What has to be known of a mailbox to keep a copy of what was sent by it. */
 import type { Queryable } from '../../platform/db/index.ts'
 import { getServerMailer } from '../store.ts'
-import { getApp } from './app-store.ts'
-import type { MailerKey } from './mailer-token.ts'
+import { getApp } from './apps/app-store.ts'
+import type { MailerKey } from './tokens/mailer-token.ts'
 import { PROVIDERS } from './provider.ts'
 
 export interface SentMailer {

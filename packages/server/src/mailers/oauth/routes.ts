@@ -23,13 +23,13 @@ import { escapeHtml, PAGE_STYLE, pageHeaders } from '../../platform/http/page.ts
 import type { ShowDeps } from '../imap/show-mailboxes.ts'
 import { showMailer } from '../mailer-wire.ts'
 import { type SetActiveDeps, setOAuthActive } from '../state/set-active.ts'
-import { type AppDeps, createApp } from './create-app.ts'
-import { deleteApp } from './delete-app.ts'
-import { type CallbackAnswer, type FinishLoginDeps, finishLogin } from './finish-login.ts'
-import { listApps } from './list-apps.ts'
-import { type LogInDeps, logIn } from './log-in.ts'
-import { toWire } from './oauth-app.ts'
-import { updateApp } from './update-app.ts'
+import { type AppDeps, createApp } from './apps/create-app.ts'
+import { deleteApp } from './apps/delete-app.ts'
+import { type CallbackAnswer, type FinishLoginDeps, finishLogin } from './login/finish-login.ts'
+import { listApps } from './apps/list-apps.ts'
+import { type LogInDeps, logIn } from './login/log-in.ts'
+import { toWire } from './apps/oauth-app.ts'
+import { updateApp } from './apps/update-app.ts'
 
 export interface OAuthRoutesDeps
   extends AppDeps,

@@ -10,7 +10,7 @@ import { LOCAL_REFUSALS, type SmtpFailure } from '@postrider/mail'
 import { type CheckBounds, countedCheck } from '../../platform/counted-check.ts'
 import { isRefusedHost, notReachable } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import type { OpenMailboxDeps } from '../imap/open-mailbox.ts'
+import type { OpenMailboxDeps } from '../imap/session/open-mailbox.ts'
 import { loginFailure } from './login-failure.ts'
 import {
   type ConfigWithSecret,

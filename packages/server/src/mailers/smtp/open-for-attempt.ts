@@ -14,8 +14,8 @@ import {
 } from '@postrider/mail'
 import { pause } from '@postrider/runtime/timeout'
 import type { SmtpMailerForSend } from '../load-mailer.ts'
-import type { AccessTokenResult, AccessTokens } from '../oauth/access-tokens.ts'
-import type { TokenFailure } from '../oauth/request-token.ts'
+import type { AccessTokenResult, AccessTokens } from '../oauth/tokens/access-tokens.ts'
+import type { TokenFailure } from '../oauth/tokens/request-token.ts'
 import { openMailerSession, type SessionDeps } from './open-mailer-session.ts'
 
 export interface OpenForAttemptDeps extends SessionDeps {

@@ -361,7 +361,7 @@ describe('stopping the pool', () => {
 it.each([
   ['failed', 'transient', 'EOAUTH'],
   ['failed', 'app', 'EOAUTHAPP'],
-  // So many at once that it is not believed: see oauth/refresh-token.ts.
+  // So many at once that it is not believed: see oauth/tokens/refresh-token.ts.
   ['failed', 'revoked', 'EOAUTHAPP'],
   ['deactivated', 'revoked', 'EOAUTHREVOKED'],
 ] as const)('without a token (%s, %s) the attempt fails by %s', async (kind, verdict, code) => {

@@ -20,7 +20,7 @@ import type {
   RelayRecord,
   RelayRequest,
 } from '../relay.ts'
-import { storable, textOf } from '../report-fields.ts'
+import { storable, textOf } from '../callbacks/report-fields.ts'
 import { isPage, readFailure } from './read-failure.ts'
 import { authorizationOf } from './send.ts'
 

@@ -8,10 +8,10 @@
  * and the matching of reports finds that out.
  */
 import { memberOf } from '../../platform/json.ts'
-import { mailRefName, readMailRef } from '../mail-ref.ts'
-import { digestOf, type Report, readReports } from '../read-reports.ts'
+import { mailRefName, readMailRef } from '../callbacks/mail-ref.ts'
+import { digestOf, type Report, readReports } from '../callbacks/read-reports.ts'
 import type { RelayFact, RelayFactKind } from '../relay.ts'
-import { microsOf, textOf, wordsMax } from '../report-fields.ts'
+import { microsOf, textOf, wordsMax } from '../callbacks/report-fields.ts'
 
 type Meaning = Pick<
   RelayFact,

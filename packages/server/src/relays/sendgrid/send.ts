@@ -9,7 +9,7 @@
  */
 import { dispositionOf, encodeHeaderText, mediaTypeOf } from '@postrider/mail'
 import { headerOf, isUnanswered, refusedUnasked, uncertain } from '../failure.ts'
-import { mailRefName, writeMailRef } from '../mail-ref.ts'
+import { mailRefName, writeMailRef } from '../callbacks/mail-ref.ts'
 import type {
   RelayAccount,
   RelayAnswer,
@@ -19,7 +19,7 @@ import type {
   RelayRequest,
   RelaySendOutcome,
 } from '../relay.ts'
-import { idLengthMax, storable } from '../report-fields.ts'
+import { idLengthMax, storable } from '../callbacks/report-fields.ts'
 import { readFailure } from './read-failure.ts'
 
 /** Those that it refuses the whole mail for. It writes some of them, others are its marks. */

@@ -1,9 +1,9 @@
 /** The simulator's reports, read like a provider's: as text that was kept, for some time perhaps. */
 import { memberOf } from '../../platform/json.ts'
-import { mailRefName, readMailRef } from '../mail-ref.ts'
-import { digestOf, type Report, readReports } from '../read-reports.ts'
+import { mailRefName, readMailRef } from '../callbacks/mail-ref.ts'
+import { digestOf, type Report, readReports } from '../callbacks/read-reports.ts'
 import type { RelayFact, RelayFactKind } from '../relay.ts'
-import { microsOf, textOf, wordsMax } from '../report-fields.ts'
+import { microsOf, textOf, wordsMax } from '../callbacks/report-fields.ts'
 
 const kinds = [
   'delivered',

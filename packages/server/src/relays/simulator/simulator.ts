@@ -7,7 +7,7 @@
  * from within: over the network nobody is authentic.
  */
 import { relayFailure } from '../failure.ts'
-import { mailRefName, writeMailRef } from '../mail-ref.ts'
+import { mailRefName, writeMailRef } from '../callbacks/mail-ref.ts'
 import type { RelayMail, RelaySimulation, RelaySimulator } from '../relay.ts'
 import { readFacts, type SimulatedReport } from './report.ts'
 import { type ScenarioReport, scenarioOf } from './scenarios.ts'

@@ -9,7 +9,7 @@
  * - Of the metadata nothing but the name of the copy is used, and it comes back in every report.
  */
 import { type Attachment, dispositionOf, mediaTypeOf } from '@postrider/mail'
-import { mailRefName, writeMailRef } from '../mail-ref.ts'
+import { mailRefName, writeMailRef } from '../callbacks/mail-ref.ts'
 import type { RelayAttachment, RelayMail, RelayMailbox } from '../relay.ts'
 
 const CAMPAIGN_OCTETS_MAX = 64

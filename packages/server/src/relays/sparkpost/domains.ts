@@ -19,7 +19,7 @@ import type {
   RelayDomains,
   RelayRecord,
 } from '../relay.ts'
-import { textOf, wordsMax } from '../report-fields.ts'
+import { textOf, wordsMax } from '../callbacks/report-fields.ts'
 import { buildRequest } from './build-request.ts'
 import { failureOf } from './classify-errors.ts'
 import { readErrors, sentenceOf } from './read-errors.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { reportsMax } from '../read-reports.ts'
+import { reportsMax } from '../callbacks/read-reports.ts'
 import type { RelayFact } from '../relay.ts'
 import { bounce, EVENTS, OTHERS } from './events.fixture.ts'
 import { refId } from './mail.fixture.ts'

@@ -6,10 +6,10 @@
  * SparkPost adds types as it likes, and opens and clicks are seen by our own tracker.
  */
 import { memberOf } from '../../platform/json.ts'
-import { mailRefName, readMailRef } from '../mail-ref.ts'
-import { digestOf, type Report, readReports, reportsMax } from '../read-reports.ts'
+import { mailRefName, readMailRef } from '../callbacks/mail-ref.ts'
+import { digestOf, type Report, readReports, reportsMax } from '../callbacks/read-reports.ts'
 import type { RelayFact } from '../relay.ts'
-import { idLengthMax, microsOf, storable, textOf, wordsMax } from '../report-fields.ts'
+import { idLengthMax, microsOf, storable, textOf, wordsMax } from '../callbacks/report-fields.ts'
 import { decideMeaning } from './decide-meaning.ts'
 
 const ADDRESS_LENGTH_MAX = 320

@@ -3,7 +3,7 @@
  * the message alone may say all; both spellings are about.
  */
 import { memberOf, parseJson } from '../../platform/json.ts'
-import { textOf, wordsMax } from '../report-fields.ts'
+import { textOf, wordsMax } from '../callbacks/report-fields.ts'
 
 export interface SparkPostError {
   /** As text; empty without. */

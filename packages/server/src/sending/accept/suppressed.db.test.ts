@@ -17,9 +17,9 @@ import {
 } from '../../../test/sender.ts'
 import { addMailer, trackingUrls, unsubscribe } from '../../../test/sending.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
-import { claimDue } from '../queue/claim-store.ts'
-import { createLargeEmails } from '../queue/large-emails.ts'
-import { loadAttempts } from '../queue/load-attempts.ts'
+import { claimDue } from '../queue/claim/claim-store.ts'
+import { createLargeEmails } from '../queue/claim/large-emails.ts'
+import { loadAttempts } from '../queue/claim/load-attempts.ts'
 
 const world = useSending()
 const shorts = async () => (await eventsOf(world.db)).map(inShort)

@@ -5,7 +5,7 @@
 import { concernsMailer, type FailureCategory } from '@postrider/mail'
 import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { discoverQueues, type QueueKey } from '../queue/claim-store.ts'
+import { discoverQueues, type QueueKey } from '../queue/claim/claim-store.ts'
 import { queueIdOf } from '../queue/mailer-queue.ts'
 import { findNextRetries, readLastFailures } from './observe-store.ts'
 

@@ -13,7 +13,7 @@
  */
 import { findInactiveOf, findLate, type LateMailer } from '../../mailers/index.ts'
 import type { Tx } from '../../platform/db/index.ts'
-import { discoverQueues } from '../queue/claim-store.ts'
+import { discoverQueues } from '../queue/claim/claim-store.ts'
 import { queueIdOf } from '../queue/mailer-queue.ts'
 import { countQueue, type QueueCounts, sampleQueue } from './observe-store.ts'
 

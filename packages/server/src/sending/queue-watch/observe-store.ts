@@ -6,7 +6,7 @@
  * length of the queue (observe-plans.test.ts).
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
-import type { QueueKey, QueueWithClaims } from '../queue/claim-store.ts'
+import type { QueueKey, QueueWithClaims } from '../queue/claim/claim-store.ts'
 
 /** Of a queue whose mailer is known. */
 export type CountedQueue = Omit<QueueWithClaims, 'waitMs'> & { readonly isHeld: boolean }

@@ -8,7 +8,7 @@ import type { Db } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
 import type { ReadMailer } from '../attempt/attempt.ts'
-import type { QueueKey } from './claim-store.ts'
+import type { QueueKey } from './claim/claim-store.ts'
 import type { MailerQueue } from './mailer-queue.ts'
 
 export interface QueueMailerDeps {

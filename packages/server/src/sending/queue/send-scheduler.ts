@@ -16,12 +16,12 @@ import type { FinishAttempts } from '../results/finish-attempts.ts'
 import { createMailerEpisodes } from '../results/mailer-episodes.ts'
 import type { TrackingUrls } from '../tracking/tracking-urls.ts'
 import { createRecipientAttempts, type RecipientAttempts } from './attempt-recipients.ts'
-import { createQueueClaims, type QueueClaims } from './claim-in-turn.ts'
-import type { QueuedClaim, QueueKey } from './claim-store.ts'
-import { createLargeBudget, type LargeBudget, largeBytesOf } from './large-email-budget.ts'
-import { createLargeEmails } from './large-emails.ts'
-import type { LeasedRecipients } from './leased-recipients.ts'
-import { createRowLoader } from './load-rows.ts'
+import { createQueueClaims, type QueueClaims } from './claim/claim-in-turn.ts'
+import type { QueuedClaim, QueueKey } from './claim/claim-store.ts'
+import { createLargeBudget, type LargeBudget, largeBytesOf } from './claim/large-email-budget.ts'
+import { createLargeEmails } from './claim/large-emails.ts'
+import type { LeasedRecipients } from './claim/leased-recipients.ts'
+import { createRowLoader } from './claim/load-rows.ts'
 import {
   canStart,
   claimableBy,

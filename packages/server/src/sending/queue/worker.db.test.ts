@@ -18,7 +18,7 @@ import { DatabaseUnavailableError, type Db, type Tx } from '../../platform/db/in
 import { bucketCount, bucketOf } from '../../platform/db/leases.ts'
 import { createWakeups } from '../../webhooks/index.ts'
 import { createFinishAttempts } from '../results/finish-attempts.ts'
-import { claimDue, discoverQueues } from './claim-store.ts'
+import { claimDue, discoverQueues } from './claim/claim-store.ts'
 import { createQueueWakeups } from './queue-wakeups.ts'
 import type { Sender } from './worker.ts'
 

@@ -1,0 +1,282 @@
+/** SQL of received messages, raw and as they go to one webhook each. Every statement names the tenant. */
+import { formatMicros } from '../../platform/clock.ts'
+import {
+  arrayText,
+  insertRows,
+  type Queryable,
+  statement,
+  type Tx,
+  textArray,
+} from '../../platform/db/index.ts'
+import { dayOfUlid } from '../../platform/ids.ts'
+import type { MessageKey } from '../process/queue-store.ts'
+import type { Envelope } from '../ingest/received-mail.ts'
+
+export interface NewRaw {
+  readonly tenantId: string
+  readonly rawId: string
+  readonly raw: Buffer
+}
+
+export interface NewMessage {
+  readonly tenantId: string
+  readonly inboundId: string
+  /** Made in the same millisecond: their days are one. */
+  readonly rawId: string
+  readonly bytes: number
+  readonly owner: string
+  readonly receivedAtMicros: bigint
+  /** Why it is not whole. */
+  readonly problem?: string | undefined
+  readonly from:
+    | {
+        readonly source: 'smtp'
+        readonly domain: string
+        readonly username: string
+        readonly envelope: Envelope
+      }
+    | {
+        readonly source: 'imap'
+        readonly mailerId: string
+        readonly folder: string
+        readonly serverThread: string | undefined
+      }
+}
+
+/** Of a row. A large message is written and read in several rows, so that the event loop stays free. */
+const PIECE_BYTES = 512 * 1024
+
+export async function insertRaws(tx: Tx, rows: readonly NewRaw[]): Promise<void> {
+  const insert = (pieces: readonly (NewRaw & { readonly piece: number })[]) =>
+    insertRows(tx, {
+      name: 'inbound.insert_raw',
+      into: 'inbound_raw',
+      columns: ['tenant_id', 'raw_id', 'day', 'piece', 'raw'],
+      rows: pieces.map(({ tenantId, rawId, piece, raw }) => [
+        ...[tenantId, rawId, dayOfUlid(rawId), piece],
+        raw.subarray(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES),
+      ]),
+    })
+  await insert(rows.map((row) => ({ ...row, piece: 0 })))
+  for (const row of rows)
+    for (let piece = 1; piece * PIECE_BYTES < row.raw.length; piece += 1)
+      await insert([{ ...row, piece }])
+}
+
+/** And their places in the queue. */
+export async function insertMessages(tx: Tx, rows: readonly NewMessage[]): Promise<void> {
+  await Promise.all([
+    insertRows(tx, {
+      name: 'inbound.insert_message',
+      into: 'inbound_message',
+      columns: [
+        'tenant_id',
+        'inbound_id',
+        'day',
+        'raw_id',
+        'source',
+        'owner',
+        'domain',
+        'username',
+        'mailer_id',
+        'folder',
+        'server_thread',
+        'envelope',
+        'received_at',
+        'bytes',
+        'problem',
+      ],
+      rows: rows.map(toRow),
+    }),
+    insertRows(tx, {
+      name: 'inbound.enqueue',
+      into: 'inbound_queue',
+      columns: ['tenant_id', 'inbound_id', 'bytes'],
+      rows: rows.map(({ tenantId, inboundId, bytes }) => [tenantId, inboundId, bytes]),
+    }),
+  ])
+}
+
+function toRow(row: NewMessage): unknown[] {
+  const { tenantId, inboundId, rawId, bytes, owner, receivedAtMicros, from } = row
+  const key = [tenantId, inboundId, dayOfUlid(inboundId), rawId, from.source, owner]
+  const door =
+    from.source === 'smtp'
+      ? [from.domain, from.username, null, null, null, envelopeJson(from.envelope)]
+      : [null, null, from.mailerId, from.folder, from.serverThread ?? null, null]
+  return [...key, ...door, formatMicros(receivedAtMicros), bytes, row.problem ?? null]
+}
+
+/** What a client says may hold anything; a column of JSON does not. */
+function envelopeJson({ from, to, remoteIp, helo, isTls }: Envelope): string {
+  const clean = (text: string) => text.toWellFormed().replaceAll('\u0000', '\ufffd')
+  const envelope = {
+    from: clean(from),
+    to: to.map(clean),
+    remote_ip: remoteIp,
+    helo: clean(helo),
+    tls: isTls,
+  }
+  return JSON.stringify(envelope)
+}
+
+/** What is known of a message without reading it. */
+export interface StoredMessage extends MessageKey {
+  readonly rawId: string
+  readonly owner: string
+  readonly source: 'smtp' | 'imap'
+  readonly domain: string | null
+  readonly username: string | null
+  readonly mailerId: string | null
+  readonly folder: string | null
+  readonly serverThread: string | null
+  readonly envelope: {
+    readonly from: string
+    readonly to: readonly string[]
+    readonly remote_ip: string
+    readonly helo: string
+    readonly tls: boolean
+  } | null
+  readonly receivedAtMicros: bigint
+  readonly bytes: number
+  readonly reportedAt: Date | null
+  readonly problem: string | null
+}
+
+const COLUMNS = `m.tenant_id as "tenantId", m.inbound_id as "inboundId", m.raw_id as "rawId", m.owner, m.source, m.domain,
+  m.username, m.mailer_id as "mailerId", m.folder, m.server_thread as "serverThread", m.envelope,
+  (extract(epoch from m.received_at) * 1000000)::bigint as "receivedAtMicros", m.bytes,
+  m.reported_at as "reportedAt", m.problem`
+const OF_ID = 'm.tenant_id = $1 and m.inbound_id = $2 and m.day = $3'
+
+type Row = Omit<StoredMessage, 'receivedAtMicros'> & { readonly receivedAtMicros: string }
+
+const FIND = statement(
+  'inbound.find_message',
+  `select ${COLUMNS} from inbound_message m where ${OF_ID}`,
+)
+
+export async function findMessage(
+  q: Queryable,
+  key: MessageKey,
+): Promise<StoredMessage | undefined> {
+  const { rows } = await q.query<Row>(FIND, valuesOf(key))
+  return rows[0] && fromRow(rows[0])
+}
+
+const OF_KEYS = (alias: string, id: string) =>
+  `${alias}.tenant_id = k.tenant_id and ${alias}.${id} and ${alias}.day = k.day and ${alias}.day = any($3::date[])`
+
+const LOAD = statement(
+  'inbound.load_messages',
+  `select ${COLUMNS}, r.raw
+     from unnest($1::text[], $2::text[], $3::date[]) as k (tenant_id, inbound_id, day)
+     join inbound_message m on ${OF_KEYS('m', 'inbound_id = k.inbound_id')}
+     join inbound_raw r on ${OF_KEYS('r', 'raw_id = m.raw_id')} and r.piece = 0`,
+)
+
+export interface LoadedMessage extends StoredMessage {
+  readonly raw: Buffer
+}
+
+/** With all of it; undefined for those that have left. In a transaction, after `planByIndex`. */
+export async function loadMessages(
+  q: Queryable,
+  keys: readonly MessageKey[],
+): Promise<(LoadedMessage | undefined)[]> {
+  const { rows } = await q.query<Row & { readonly raw: Buffer }>(LOAD, keyColumnsOf(keys))
+  const loaded = new Map<string, LoadedMessage>()
+  for (const row of rows)
+    loaded.set(keyTextOf(row), { ...fromRow(row), raw: await loadRest(q, row) })
+  return keys.map((key) => loaded.get(keyTextOf(key)))
+}
+
+export async function loadMessage(
+  q: Queryable,
+  key: MessageKey,
+): Promise<LoadedMessage | undefined> {
+  return (await loadMessages(q, [key]))[0]
+}
+
+function keyTextOf({ tenantId, inboundId }: MessageKey): string {
+  return `${tenantId} ${inboundId}`
+}
+
+function keyColumnsOf(keys: readonly MessageKey[]): string[] {
+  return [
+    arrayText(keys.map(({ tenantId }) => tenantId)),
+    arrayText(keys.map(({ inboundId }) => inboundId)),
+    arrayText(keys.map(({ inboundId }) => dayOfUlid(inboundId))),
+  ]
+}
+
+async function loadRest(q: Queryable, row: Row & { readonly raw: Buffer }): Promise<Buffer> {
+  if (row.raw.length === row.bytes) return row.raw
+  const raw = Buffer.allocUnsafeSlow(row.bytes)
+  let length = row.raw.copy(raw)
+  for (let piece = 1; length < raw.length; piece += 1) {
+    const read = await readPiece(q, row, piece)
+    if (read === undefined) throw new Error(`${row.rawId} is not as long as it was`)
+    length += read.copy(raw, length)
+  }
+  return raw
+}
+
+function valuesOf({ tenantId, inboundId }: MessageKey): string[] {
+  return [tenantId, inboundId, dayOfUlid(inboundId)]
+}
+
+function fromRow<R extends Row>(row: R) {
+  return { ...row, receivedAtMicros: BigInt(row.receivedAtMicros) }
+}
+
+const LIST = statement(
+  'inbound.list_messages',
+  `select ${COLUMNS} from inbound_message m
+    where m.tenant_id = $1 and m.inbound_id < $2 and m.day <= $3
+    order by m.inbound_id desc limit $4`,
+)
+
+/** Newest first, below an id. After `planByIndex`. */
+export async function listMessages(
+  q: Queryable,
+  o: { readonly tenantId: string; readonly before: string; readonly limit: number },
+): Promise<StoredMessage[]> {
+  const values = [o.tenantId, o.before, dayOfUlid(o.before), o.limit]
+  return (await q.query<Row>(LIST, values)).rows.map(fromRow)
+}
+
+const READ_PIECE = statement(
+  'inbound.read_piece',
+  `select raw from inbound_raw
+    where tenant_id = $1 and raw_id = $2 and day = $3 and piece = $4`,
+)
+
+/** Counted from 0. Undefined: there are no more, or all have left meanwhile. */
+export async function readPiece(
+  q: Queryable,
+  { tenantId, rawId }: Pick<StoredMessage, 'tenantId' | 'rawId'>,
+  piece: number,
+): Promise<Buffer | undefined> {
+  const values = [tenantId, rawId, dayOfUlid(rawId), piece]
+  return (await q.query<{ raw: Buffer }>(READ_PIECE, values)).rows[0]?.raw
+}
+
+const MARK_REPORTED = statement(
+  'inbound.mark_reported',
+  `update inbound_message m set reported_at = now(), problem = k.problem
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[]) as k (tenant_id, inbound_id, day, problem)
+    where m.tenant_id = k.tenant_id and m.inbound_id = k.inbound_id and m.day = k.day
+      and m.day = any($3::date[])`,
+)
+
+export async function markReported(
+  tx: Tx,
+  messages: readonly (MessageKey & { readonly problem: string | undefined })[],
+): Promise<void> {
+  if (messages.length === 0) return
+  await tx.query(MARK_REPORTED, [
+    ...keyColumnsOf(messages),
+    textArray(messages.map(({ problem }) => problem ?? null)),
+  ])
+}

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { accept, useSending } from '../../../../test/sender.ts'
+import { addMailer, trackingUrls } from '../../../../test/sending.ts'
+import type { Db } from '../../../platform/db/index.ts'
+import { bucketOf } from '../../../platform/db/leases.ts'
+import { claimDue } from './claim-store.ts'
+import { createLargeEmails } from './large-emails.ts'
+import { loadAttempts } from './load-attempts.ts'
+
+const world = useSending()
+const monotonicMs = () => performance.now()
+
+it.each([
+  ['a small', 1_000],
+  ['a large', 1_000_000],
+])('loads and encodes %s email once for 20 recipients', async (_, length) => {
+  const { db } = world
+  const { mailerId } = await addMailer(db)
+  await accept(db, {
+    to: Array.from({ length: 20 }, (_, i) => ({ email: `${i}@example.com` })),
+    attachments: [{ filename: 'a.bin', content: 'QUJD'.repeat(length) }],
+  })
+  const queue = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+  const claims = await claimDue(db, queue, { isBulk: true, limit: 20, leaseMs: 60_000 })
+  const largeEmails = createLargeEmails({ db, trackingUrls })
+  const deps = { db, largeEmails, trackingUrls, monotonicMs, prepareOf: () => undefined }
+  const { attempts } = await loadAttempts(deps, queue, claims)
+  const prepared = await Promise.all(attempts.map((attempt) => attempt.prepare()))
+  expect(prepared).toHaveLength(20)
+  expect(new Set(prepared).size).toBe(1)
+})
+
+it('does not load an email again of which a row is leased already', async () => {
+  const { db } = world
+  const { mailerId } = await addMailer(db)
+  await accept(db)
+  const queue = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
+  const claims = await claimDue(db, queue, { isBulk: false, limit: 1, leaseMs: 60_000 })
+  const wanted: unknown[] = []
+  const watched: Db = {
+    ...db,
+    query(s, values) {
+      if (typeof s === 'object' && s.name === 'sending.load_emails') wanted.push(values?.[3])
+      return db.query(s, values)
+    },
+    transaction: db.transaction,
+  }
+  const prepare = () => Promise.reject(new Error('not called'))
+  const largeEmails = createLargeEmails({ db, trackingUrls })
+  const deps = { db: watched, largeEmails, trackingUrls, monotonicMs, prepareOf: () => prepare }
+  const { attempts } = await loadAttempts(deps, queue, claims)
+  expect(attempts.map((attempt) => attempt.prepare)).toEqual([prepare])
+  expect(wanted).toEqual([[]])
+})

@@ -1,0 +1,111 @@
+/** Loads what a queue's claims need: each email that they share once. */
+import { parseAddress } from '@postrider/mail'
+import type { Db } from '../../../platform/db/index.ts'
+import { findSuppressed } from '../../../suppressions/index.ts'
+import type { Claim, LoadedClaim } from '../../attempt/attempt.ts'
+import { type EmailForSend, loadForSend } from '../../attempt/attempt-store.ts'
+import { type PreparedEmail, prepareEmail } from '../../attempt/prepare-email.ts'
+import { messageIdOf } from '../../record/email.ts'
+import type { TrackingUrls } from '../../tracking/tracking-urls.ts'
+import type { QueueKey } from './claim-store.ts'
+import { LARGE_CONTENT_BYTES, type LargeEmails } from './large-emails.ts'
+
+export interface LoadAttemptsDeps {
+  readonly db: Db
+  readonly largeEmails: LargeEmails
+  readonly trackingUrls: TrackingUrls
+  /** Of an email that is held already: it is not loaded again. */
+  readonly prepareOf: (claim: Claim) => LoadedClaim['prepare'] | undefined
+  readonly monotonicMs: () => number
+}
+
+export interface LoadedClaims {
+  readonly attempts: readonly LoadedClaim[]
+  /** In the queue, but their email is gone: nothing is known to send or to report. */
+  readonly orphans: readonly Claim[]
+}
+
+/** One that has waited for its turn for longer is looked up again before it is sent. */
+const SUPPRESSION_FRESH_MS = 2_000
+
+export async function loadAttempts(
+  deps: LoadAttemptsDeps,
+  queue: QueueKey,
+  claims: readonly Claim[],
+): Promise<LoadedClaims> {
+  const { mailerId, tenantId } = queue
+  const prepareOf = new Map(claims.map((claim) => [claim.refId, deps.prepareOf(claim)]))
+  const isWanted = ({ contentBytes, refId }: Claim) =>
+    contentBytes < LARGE_CONTENT_BYTES && prepareOf.get(refId) === undefined
+  const contentsOf = [...new Set(claims.filter(isWanted).map((claim) => claim.refId))]
+  const { emails, recipients } = await loadForSend(deps.db, queue.tenantId, claims, contentsOf)
+  const emailOf = new Map(
+    emails.map((e) => [
+      e.ref_id,
+      { ...e, prepareSmall: preparation(deps.trackingUrls, { tenantId, mailerId }, e) },
+    ]),
+  )
+  const recipientOf = new Map(recipients.map((r) => [`${r.ref_id}.${r.n}`, r]))
+  const suppressionOf = await lookUpSuppressions(deps, queue.tenantId, recipients)
+  const attempts: LoadedClaim[] = []
+  const orphans: Claim[] = []
+  for (const claim of claims) {
+    const email = emailOf.get(claim.refId)
+    const recipient = recipientOf.get(`${claim.refId}.${claim.n}`)
+    if (email === undefined || recipient === undefined) {
+      orphans.push(claim)
+      continue
+    }
+    const { prepareSmall = prepareOf.get(claim.refId) } = email
+    attempts.push({
+      claim,
+      prepare: prepareSmall ?? (() => deps.largeEmails.get({ ...claim, ...factsOf(email) })),
+      customArgs: email.custom_args,
+      traceparent: email.traceparent,
+      email: recipient.email,
+      messageId: recipient.message_id || messageIdOf(claim.refId, claim.n, email.from_email),
+      isMessageIdStored: recipient.message_id !== '',
+      isSuppressed: suppressionOf(recipient.email),
+    })
+  }
+  return { attempts, orphans }
+}
+
+/** Of one tenant's recipients at once; each is looked up again when that was too long ago. */
+async function lookUpSuppressions(
+  { db, monotonicMs }: LoadAttemptsDeps,
+  tenantId: string,
+  recipients: readonly { readonly email: string }[],
+): Promise<(email: string) => () => Promise<boolean>> {
+  const toAsked = (email: string) => {
+    const parsed = parseAddress(email)
+    return { tenantId, address: parsed.ok ? parsed.address.address : email }
+  }
+  const lookedUpMs = monotonicMs()
+  const found = await findSuppressed(
+    db,
+    recipients.map(({ email }) => toAsked(email)),
+  )
+  const suppressed = new Set(recipients.flatMap(({ email }, i) => (found[i] ? [email] : [])))
+  return (email) => async () => {
+    if (suppressed.has(email)) return true
+    if (monotonicMs() - lookedUpMs < SUPPRESSION_FRESH_MS) return false
+    const [isSuppressed = false] = await findSuppressed(db, [toAsked(email)])
+    return isSuppressed
+  }
+}
+
+/** Once for all recipients that were claimed together; undefined without its content. */
+function preparation(urls: TrackingUrls, key: QueueKey, { content, ...row }: EmailForSend) {
+  if (content === null) return undefined
+  const email = { ...key, refId: row.ref_id, ...factsOf(row) }
+  let prepared: Promise<PreparedEmail> | undefined
+  return () => {
+    prepared ??= prepareEmail(urls, email, content)
+    return prepared
+  }
+}
+
+function factsOf(row: Pick<EmailForSend, 'created_at' | 'campaign_id'>) {
+  return { createdAt: row.created_at, campaignId: row.campaign_id }
+}
