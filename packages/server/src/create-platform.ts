@@ -112,12 +112,12 @@ function createCountedNotifications(o: {
   readonly url: string
 }): Notifications {
   const { config, db, log, url } = o
-  const told = o.metrics.counter(
+  const told = o.metrics.counterOf(
     'notifications_total',
     'Notifications between processes: sent, failed to be sent, received',
-    ['what'],
+    'what',
+    ['sent', 'failed', 'received'],
   )
-  for (const what of ['sent', 'failed', 'received']) told.inc({ what }, 0)
   return createNotifications({
     db,
     url,
@@ -125,6 +125,6 @@ function createCountedNotifications(o: {
     // The embedded database has one process, which nobody tells anything.
     listenTo:
       config.databaseUrl === undefined ? [] : LEASED_ROLES.filter((r) => config.roles.has(r)),
-    observe: (what) => told.inc({ what }),
+    observe: told,
   })
 }

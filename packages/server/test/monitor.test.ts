@@ -18,7 +18,7 @@ function metricsOfCode(): string[] {
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
     .flatMap((path) => [
       ...readFileSync(new URL(path, source), 'utf8').matchAll(
-        /\bmetrics\.(?:counter|gauge|gaugeOf|gaugeRead|histogram)\(\s*'([a-z_]+)'/g,
+        /\bmetrics\.(?:counter|counterOf|gauge|gaugeOf|gaugeRead|histogram)\(\s*'([a-z_]+)'/g,
       ),
     ])
     .map((match) => `postrider_${match[1]}`)

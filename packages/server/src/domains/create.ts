@@ -50,15 +50,15 @@ export function createDomains(deps: DomainsDeps) {
 }
 
 function createCountedWork(deps: DomainsDeps) {
-  const worked = deps.metrics.counter(
+  const worked = deps.metrics.counterOf(
     'domain_checks_total',
     'Sending domains that were checked, created or deleted by themselves, by what came of it',
-    ['outcome'],
+    'outcome',
+    domainWorkOutcomes,
   )
-  for (const outcome of domainWorkOutcomes) worked.inc({ outcome }, 0)
   return createDomainWork({
     ...deps,
     random: Math.random,
-    observe: (outcome) => worked.inc({ outcome }),
+    observe: worked,
   })
 }

@@ -85,14 +85,14 @@ function createSentCopies(
   deps: Omit<SentCopyDeps, 'observe'> & { readonly metrics: Metrics },
 ): SentCopyWorker {
   const { metrics } = deps
-  const copies = metrics.counter(
+  const copies = metrics.counterOf(
     'sent_copies_total',
     'Copies of sent mail for the Sent folders of mailboxes, by what came of them',
-    ['outcome'],
+    'outcome',
+    sentCopyOutcomes,
   )
-  for (const outcome of sentCopyOutcomes) copies.inc({ outcome }, 0)
   return createSentCopyWorker({
     ...deps,
-    observe: (outcome, count) => copies.inc({ outcome }, count),
+    observe: copies,
   })
 }

@@ -88,35 +88,34 @@ export function createMailers(deps: MailersDeps): Mailers {
 }
 
 function createCountedNote({ log, metrics }: Pick<MailersDeps, 'log' | 'metrics'>) {
-  const deactivated = metrics.counter(
+  const deactivated = metrics.counterOf(
     'mailers_deactivated_total',
     'Mailers that were deactivated, by why',
-    ['reason'],
+    'reason',
+    deactivationReasons,
   )
-  for (const reason of deactivationReasons) deactivated.inc({ reason }, 0)
-  return createNoteDeactivated({ log, observe: (reason) => deactivated.inc({ reason }) })
+  return createNoteDeactivated({ log, observe: deactivated })
 }
 
 function createRefreshObserver(metrics: Metrics): RefreshDeps['observe'] {
-  const refreshes = metrics.counter(
+  return metrics.counterOf(
     'oauth_refreshes_total',
     'Refreshes of OAuth tokens, by what came of them',
-    ['outcome'],
+    'outcome',
+    REFRESHED,
   )
-  for (const outcome of REFRESHED) refreshes.inc({ outcome }, 0)
-  return (outcome) => refreshes.inc({ outcome })
 }
 
 /** Says which bounds the servers of mailboxes break: in the log with the server, and in a counter. */
 function createImapBounds(deps: { readonly log: Logger; readonly metrics: Metrics }): OnImapBound {
-  const broken = deps.metrics.counter(
+  const broken = deps.metrics.counterOf(
     'imap_bounds_broken_total',
     'Connections to mailboxes that were ended because their server broke a bound',
-    ['bound'],
+    'bound',
+    Object.keys(IMAP_BOUNDS),
   )
-  for (const bound of Object.keys(IMAP_BOUNDS)) broken.inc({ bound }, 0)
   return (bound, { host, port }) => {
-    broken.inc({ bound })
+    broken(bound)
     deps.log.info({ bound, host, port, means: IMAP_BOUNDS[bound] }, 'imap.bound_broken')
   }
 }

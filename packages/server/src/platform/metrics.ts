@@ -6,6 +6,13 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   readonly registry: Registry
   counter<L extends string = never>(name: string, help: string, labels?: readonly L[]): Counter<L>
+  /** One label whose values are known: each has a zero from the start, so that its first one is an increase. */
+  counterOf<V extends string>(
+    name: string,
+    help: string,
+    label: string,
+    values: Iterable<V>,
+  ): (value: V, by?: number) => void
   gauge<L extends string = never>(name: string, help: string, labels?: readonly L[]): Gauge<L>
   /** Read when it is asked for; by label value. */
   gaugeOf<L extends string>(
@@ -42,6 +49,11 @@ export function createMetrics(): Metrics {
     registry,
     counter: (name, help, labels = []) =>
       new Counter({ name: prefix + name, help, labelNames: [...labels], registers }),
+    counterOf(name, help, label, values) {
+      const counter = new Counter({ name: prefix + name, help, labelNames: [label], registers })
+      for (const value of values) counter.inc({ [label]: value }, 0)
+      return (value, by) => counter.inc({ [label]: value }, by)
+    },
     gauge: (name, help, labels = []) =>
       new Gauge({ name: prefix + name, help, labelNames: [...labels], registers }),
     gaugeOf(name, help, label, read) {

@@ -141,16 +141,16 @@ function createRequestObserver(metrics: Metrics): DeliverDeps['observe'] {
     ['outcome'],
     requestSeconds,
   )
-  const settled = metrics.counter(
+  const settled = metrics.counterOf(
     'webhook_events_settled_total',
     'Events that left the queue: delivered, exhausted (given up) or discarded (no longer wanted)',
-    ['outcome'],
+    'outcome',
+    SETTLED,
   )
   // From the start: what begins with its first occurrence is no increase.
   for (const outcome of REQUESTED) requests.zero({ outcome })
-  for (const outcome of SETTLED) settled.inc({ outcome }, 0)
   return ({ outcome, durationMs, events: count }) => {
     if (durationMs !== undefined) requests.observe({ outcome }, durationMs / 1000)
-    if (SETTLED.has(outcome)) settled.inc({ outcome }, count)
+    if (SETTLED.has(outcome)) settled(outcome, count)
   }
 }

@@ -12,22 +12,22 @@ export interface InboundObserver {
 }
 
 export function createInboundObserver(metrics: Metrics): InboundObserver {
-  const messages = metrics.counter(
+  const messages = metrics.counterOf(
     'received_emails_total',
     'Received messages that were read, by what came of it',
-    ['result'],
+    'result',
+    reportedResults,
   )
-  for (const result of reportedResults) messages.inc({ result }, 0)
-  const reports = metrics.counter(
+  const reports = metrics.counterOf(
     'mail_reports_total',
     'Reports of mail servers on our own emails within received mail, by what came of them',
-    ['outcome'],
+    'outcome',
+    reportOutcomes,
   )
-  for (const outcome of reportOutcomes) reports.inc({ outcome }, 0)
   return {
     reported(result, outcomes) {
-      messages.inc({ result })
-      for (const outcome of outcomes) reports.inc({ outcome })
+      messages(result)
+      for (const outcome of outcomes) reports(outcome)
     },
   }
 }

@@ -51,24 +51,24 @@ export interface ListenerObserver {
 }
 
 export function createListenerObserver(metrics: Metrics): ListenerObserver {
-  const connections = metrics.counter(
+  const connections = metrics.counterOf(
     'inbound_connections_total',
     'Connections to the SMTP listener, by whether they were let in',
-    ['outcome'],
+    'outcome',
+    connectionOutcomes,
   )
-  for (const outcome of connectionOutcomes) connections.inc({ outcome }, 0)
-  const limits = metrics.counter(
+  const limits = metrics.counterOf(
     'inbound_limits_total',
     'Connections to the SMTP listener that reached a limit: `work` waited, all others were ended',
-    ['limit'],
+    'limit',
+    limitNames,
   )
-  for (const limit of limitNames) limits.inc({ limit }, 0)
-  const recipients = metrics.counter(
+  const recipients = metrics.counterOf(
     'inbound_recipients_total',
     'Recipients that were named to the SMTP listener, by what they were found to be',
-    ['outcome'],
+    'outcome',
+    recipientOutcomes,
   )
-  for (const outcome of recipientOutcomes) recipients.inc({ outcome }, 0)
   const transactions = metrics.histogram(
     'inbound_transaction_duration_seconds',
     'From DATA to the answer to the final dot, by what came of the message',
@@ -80,9 +80,9 @@ export function createListenerObserver(metrics: Metrics): ListenerObserver {
     'Bytes of messages that were read, stored or not',
   )
   return {
-    connection: (outcome) => connections.inc({ outcome }),
-    limit: (limit) => limits.inc({ limit }),
-    recipient: (outcome) => recipients.inc({ outcome }),
+    connection: connections,
+    limit: limits,
+    recipient: recipients,
     transaction(ended) {
       transactions.observe({ outcome: ended.outcome }, ended.durationMs / 1000)
       bytes.inc(ended.bytes)

@@ -20,25 +20,25 @@ export function createMeasuredWatchers(
   },
 ): MailboxWatchers {
   const { metrics } = deps
-  const logins = metrics.counter(
+  const logins = metrics.counterOf(
     'mailbox_logins_total',
     'Logins at mailboxes that are watched, by what came of them',
-    ['result'],
+    'result',
+    loginResults,
   )
-  for (const result of loginResults) logins.inc({ result }, 0)
-  const fetched = metrics.counter(
+  const fetched = metrics.counterOf(
     'mailbox_messages_total',
     'Messages in mailboxes that were looked at, by what came of it',
-    ['result'],
+    'result',
+    fetchedResults,
   )
-  for (const result of fetchedResults) fetched.inc({ result }, 0)
   const watchers = createMailboxWatchers({
     ...deps,
     loginLimiter: createLoginLimiter(),
     inTurn: createFetchTurns(),
     random: Math.random,
-    observe: (result, count) => fetched.inc({ result }, count),
-    observeLogin: (result) => logins.inc({ result }),
+    observe: fetched,
+    observeLogin: logins,
   })
   metrics.gaugeOf(
     'mailboxes',

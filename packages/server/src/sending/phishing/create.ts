@@ -33,19 +33,19 @@ export function createPhishing(deps: PhishingDeps): {
   readonly services: readonly Service[]
 } {
   const { db, log, metrics } = deps
-  const checks = metrics.counter(
+  const checks = metrics.counterOf(
     'phishing_checks_total',
     'Recipients whose email was checked for phishing before an attempt, by what came of it',
-    ['outcome'],
+    'outcome',
+    phishingOutcomes,
   )
-  for (const outcome of phishingOutcomes) checks.inc({ outcome }, 0)
   const scanner = createPhishingScanner({ observer: deps.threadJobs })
   const second = createSecondOpinion(deps)
   const check = createPhishingCheck({
     scanner: second === undefined ? scanner : withSecondOpinion(scanner, second.rspamd),
     settings: createFreshSettings({ db, monotonicMs: () => performance.now() }),
     log,
-    observe: (outcome) => checks.inc({ outcome }),
+    observe: checks,
   })
   return { check, services: second === undefined ? [scanner] : [second.egress, scanner] }
 }
@@ -59,18 +59,18 @@ function createSecondOpinion({ config, descriptors, log, metrics }: PhishingDeps
     dnsServers: config.dnsServers,
     descriptors,
   })
-  const requests = metrics.counter(
+  const requests = metrics.counterOf(
     'rspamd_checks_total',
     'Emails on which Rspamd was to be asked, by what came of it',
-    ['outcome'],
+    'outcome',
+    rspamdOutcomes,
   )
-  for (const outcome of rspamdOutcomes) requests.inc({ outcome }, 0)
   const rspamd = createRspamd({
     request: egress.request,
     isBusy: (error) => error instanceof EgressError && error.code === 'busy',
     url,
     log,
-    observe: (outcome) => requests.inc({ outcome }),
+    observe: requests,
     monotonicMs: () => performance.now(),
   })
   return { rspamd, egress: closer('rspamd', () => egress.close()) }
