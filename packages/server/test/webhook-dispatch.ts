@@ -3,7 +3,9 @@
  * with the real egress to receivers on loopback.
  */
 import { zeroTracking } from '@postrider/contract'
+import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import pino from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { type BucketLeases, createBucketLeases } from '../src/platform/db/leases.ts'
@@ -102,6 +104,29 @@ export function newEvent(change: Partial<NewEvent> = {}): NewEvent {
   }
 }
 const clock = createClock()
+
+/**
+ * For a file of tests: one dispatch for all of them, and a new receiver for each. Both are given before
+ * each test.
+ */
+export function useWebhookDispatch(
+  before: (world: WebhookDispatch, receiver: WebhookReceiver) => void | Promise<void>,
+): void {
+  let world: WebhookDispatch
+  let receiver: WebhookReceiver
+  beforeAll(async () => {
+    world = await createWebhookDispatch()
+  })
+  beforeEach(async () => {
+    receiver = await createWebhookReceiver()
+    await before(world, receiver)
+  })
+  afterEach(async () => {
+    await receiver.close()
+    await world.clear()
+  })
+  afterAll(() => world.close())
+}
 
 export async function createWebhookDispatch(
   o: { poolMax?: number } = {},

@@ -1,26 +1,14 @@
-import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import {
-  createWebhookDispatch,
-  newEvent,
-  type WebhookDispatch,
-} from '../../test/webhook-dispatch.ts'
+import type { WebhookReceiver } from '@postrider/testkit'
+import { describe, expect, it } from 'vitest'
+import { newEvent, useWebhookDispatch, type WebhookDispatch } from '../../test/webhook-dispatch.ts'
 import { runCli } from '../cli.ts'
 import { newUlid } from '../platform/ids.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
-beforeAll(async () => {
-  world = await createWebhookDispatch()
+useWebhookDispatch((...made) => {
+  ;[world, receiver] = made
 })
-beforeEach(async () => {
-  receiver = await createWebhookReceiver()
-})
-afterEach(async () => {
-  await receiver.close()
-  await world.clear()
-})
-afterAll(() => world.close())
 
 async function run(...args: string[]) {
   let [out, err] = ['', '']

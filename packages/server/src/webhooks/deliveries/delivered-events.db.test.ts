@@ -7,11 +7,11 @@ import {
 } from '@postrider/contract'
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { testKeyRing } from '../../../test/webhook-api.ts'
 import {
-  createWebhookDispatch,
   newEvent,
+  useWebhookDispatch,
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import { createEgress } from '../../platform/egress/index.ts'
@@ -24,17 +24,9 @@ import { updateWebhook } from '../subscriptions/update-webhook.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
-beforeAll(async () => {
-  world = await createWebhookDispatch()
+useWebhookDispatch((...made) => {
+  ;[world, receiver] = made
 })
-beforeEach(async () => {
-  receiver = await createWebhookReceiver()
-})
-afterEach(async () => {
-  await receiver.close()
-  await world.clear()
-})
-afterAll(() => world.close())
 
 /** As if it had been registered when that was allowed. */
 async function store(

@@ -1,12 +1,11 @@
 import { getWebhookDeliveryAnswer, type WebhookDeliveryDetail } from '@postrider/contract'
-import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
+import type { WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { emptyTables } from '../../../test/empty-tables.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
 import {
-  createWebhookDispatch,
   newEvent,
+  useWebhookDispatch,
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import {
@@ -24,17 +23,9 @@ import { listDeliveries } from './list-deliveries.ts'
 describe('getDelivery of a dispatched delivery', () => {
   let world: WebhookDispatch
   let receiver: WebhookReceiver
-  beforeAll(async () => {
-    world = await createWebhookDispatch()
+  useWebhookDispatch((...made) => {
+    ;[world, receiver] = made
   })
-  beforeEach(async () => {
-    receiver = await createWebhookReceiver()
-  })
-  afterEach(async () => {
-    await receiver.close()
-    await world.clear()
-  })
-  afterAll(() => world.close())
 
   const newest = async () => {
     const { deliveries } = await listDeliveries({ db: world.db }, 'tn_a', { pageSize: 1 })

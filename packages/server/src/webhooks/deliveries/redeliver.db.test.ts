@@ -7,6 +7,7 @@ import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
 import {
   createWebhookDispatch,
   newEvent,
+  useWebhookDispatch,
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import {
@@ -31,17 +32,9 @@ const LIMITS = { waitingMax: 6, lookedAtMax: 100, findMax: 3, queueMax: 2, lockT
 describe('redelivery', () => {
   let world: WebhookDispatch
   let receiver: WebhookReceiver
-  beforeAll(async () => {
-    world = await createWebhookDispatch()
+  useWebhookDispatch((...made) => {
+    ;[world, receiver] = made
   })
-  beforeEach(async () => {
-    receiver = await createWebhookReceiver()
-  })
-  afterEach(async () => {
-    await receiver.close()
-    await world.clear()
-  })
-  afterAll(() => world.close())
 
   const again = (deliveryId: string) => redeliver(world, 'tn_a', deliveryId)
   const run = async () => (await world.dispatcher()).runOnce()

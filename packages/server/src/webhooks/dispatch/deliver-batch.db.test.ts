@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { emailEventRequest } from '@postrider/contract'
-import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
+import type { WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
-  createWebhookDispatch,
   newEvent,
+  useWebhookDispatch,
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import { formatMicros } from '../../platform/clock.ts'
@@ -18,17 +18,9 @@ import { createBodyBudget } from './request/body-budget.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
-beforeAll(async () => {
-  world = await createWebhookDispatch()
+useWebhookDispatch((...made) => {
+  ;[world, receiver] = made
 })
-beforeEach(async () => {
-  receiver = await createWebhookReceiver()
-})
-afterEach(async () => {
-  await receiver.close()
-  await world.clear()
-})
-afterAll(() => world.close())
 
 type Sent = { event: string; details: { ref_id: string; event_at: string; webhook_id: string } }
 const sent = (i: number) => receiver.requests[i]?.json as Sent[]

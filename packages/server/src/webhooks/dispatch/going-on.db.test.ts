@@ -1,11 +1,11 @@
 /** A stream whose requests need not be spaced: it takes what follows where it settles what was accepted. */
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { queueBacklog } from '../../../test/webhook-backlog.ts'
 import {
-  createWebhookDispatch,
   type DispatcherChange,
   newEvent,
+  useWebhookDispatch,
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
@@ -17,18 +17,10 @@ import type { Take, Taken } from './take/take-deliveries.ts'
 let world: WebhookDispatch
 let receiver: WebhookReceiver
 let key: StreamKey
-beforeAll(async () => {
-  world = await createWebhookDispatch()
-})
-beforeEach(async () => {
-  receiver = await createWebhookReceiver()
+useWebhookDispatch(async (...made) => {
+  ;[world, receiver] = made
   key = await world.register(receiver.origin)
 })
-afterEach(async () => {
-  await receiver.close()
-  await world.clear()
-})
-afterAll(() => world.close())
 
 type Sent = { details: { ref_id: string } }[]
 const refs = () => receiver.requests.map((request) => (request.json as Sent)[0]?.details.ref_id)

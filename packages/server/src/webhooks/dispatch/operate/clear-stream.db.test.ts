@@ -1,9 +1,9 @@
-import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { WebhookReceiver } from '@postrider/testkit'
+import { describe, expect, it } from 'vitest'
 import { backlogId, queueBacklog } from '../../../../test/webhook-backlog.ts'
 import {
-  createWebhookDispatch,
   newEvent,
+  useWebhookDispatch,
   type WebhookDispatch,
 } from '../../../../test/webhook-dispatch.ts'
 import { deleteWebhook } from '../../subscriptions/delete-webhook.ts'
@@ -20,18 +20,10 @@ const limits = {
 let world: WebhookDispatch
 let receiver: WebhookReceiver
 let key: StreamKey
-beforeAll(async () => {
-  world = await createWebhookDispatch()
-})
-beforeEach(async () => {
-  receiver = await createWebhookReceiver()
+useWebhookDispatch(async (...made) => {
+  ;[world, receiver] = made
   key = await world.register(receiver.origin)
 })
-afterEach(async () => {
-  await receiver.close()
-  await world.clear()
-})
-afterAll(() => world.close())
 
 const rows = async (text: string) => (await world.db.query<Record<string, unknown>>(text)).rows
 const setStream = (columns: string) => world.db.query(`update webhooks_stream set ${columns}`)

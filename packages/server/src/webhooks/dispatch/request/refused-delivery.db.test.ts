@@ -1,8 +1,8 @@
-import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { WebhookReceiver } from '@postrider/testkit'
+import { describe, expect, it } from 'vitest'
 import {
-  createWebhookDispatch,
   newEvent,
+  useWebhookDispatch,
   type WebhookDispatch,
 } from '../../../../test/webhook-dispatch.ts'
 import type { NewEvent } from '../../events/event.ts'
@@ -10,17 +10,9 @@ import type { NewEvent } from '../../events/event.ts'
 const HOUR_MS = 3_600_000
 let world: WebhookDispatch
 let receiver: WebhookReceiver
-beforeAll(async () => {
-  world = await createWebhookDispatch()
+useWebhookDispatch((...made) => {
+  ;[world, receiver] = made
 })
-beforeEach(async () => {
-  receiver = await createWebhookReceiver()
-})
-afterEach(async () => {
-  await receiver.close()
-  await world.clear()
-})
-afterAll(() => world.close())
 
 type Sent = { details: { ref_id: string } }[]
 const refsOf = (json: unknown) => (json as Sent).map((event) => event.details.ref_id)

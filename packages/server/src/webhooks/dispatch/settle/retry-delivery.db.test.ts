@@ -1,8 +1,8 @@
 import { createWebhookReceiver, type HttpAnswer, type WebhookReceiver } from '@postrider/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
-  createWebhookDispatch,
   newEvent,
+  useWebhookDispatch,
   type WebhookDispatch,
 } from '../../../../test/webhook-dispatch.ts'
 import { createFailpoints, type FailpointName } from '../../../platform/failpoints.ts'
@@ -11,17 +11,9 @@ import { updateWebhook } from '../../subscriptions/update-webhook.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
-beforeAll(async () => {
-  world = await createWebhookDispatch()
+useWebhookDispatch((...made) => {
+  ;[world, receiver] = made
 })
-beforeEach(async () => {
-  receiver = await createWebhookReceiver()
-})
-afterEach(async () => {
-  await receiver.close()
-  await world.clear()
-})
-afterAll(() => world.close())
 
 const HOUR_MS = 3_600_000
 const update = (change: object) =>

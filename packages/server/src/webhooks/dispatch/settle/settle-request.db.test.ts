@@ -1,9 +1,9 @@
 import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
-  createWebhookDispatch,
   newEvent,
+  useWebhookDispatch,
   type WebhookDispatch,
 } from '../../../../test/webhook-dispatch.ts'
 import { DatabaseUnavailableError } from '../../../platform/db/index.ts'
@@ -16,18 +16,10 @@ import { type SettleDeps, settleRequest } from './settle-request.ts'
 let world: WebhookDispatch
 let receiver: WebhookReceiver
 let key: StreamKey
-beforeAll(async () => {
-  world = await createWebhookDispatch()
-})
-beforeEach(async () => {
-  receiver = await createWebhookReceiver()
+useWebhookDispatch(async (...made) => {
+  ;[world, receiver] = made
   key = await world.register(receiver.origin)
 })
-afterEach(async () => {
-  await receiver.close()
-  await world.clear()
-})
-afterAll(() => world.close())
 
 const away = () => Promise.reject(new DatabaseUnavailableError('away'))
 const run = async () => (await world.dispatcher()).runOnce()
