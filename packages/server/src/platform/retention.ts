@@ -42,7 +42,7 @@ const INTERVAL_MS = 10 * 60_000
 const SOON_MS = 60_000
 const DROPS_MAX = 100
 
-export function createRetention(deps: {
+export interface RetentionDeps {
   readonly databaseUrl: string
   /** Throws when this program must not touch the database any more. */
   readonly check?: () => void
@@ -53,20 +53,56 @@ export function createRetention(deps: {
   readonly metrics: Metrics
   readonly dropsMax?: number
   readonly lockTimeoutMs?: number
-}): Retention {
+}
+
+export function createRetention(deps: RetentionDeps): Retention {
   const { log } = deps
-  const dropsMax = deps.dropsMax ?? DROPS_MAX
+  const dropOld = createDropping(deps)
+  const overdue = deps.metrics.gauge(
+    'partitions_overdue',
+    'Day partitions older than the retention that are still there: needed by unfinished work, or waiting for a long transaction or the next round',
+    ['reason'],
+  )
+
+  async function runOnce(mayGoOn = () => true): Promise<RetentionRound | 'busy'> {
+    deps.check?.()
+    const o = {
+      url: deps.databaseUrl,
+      log,
+      ...(deps.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: deps.lockTimeoutMs }),
+    }
+    const round = await dropPartitions(o, (dropper) => dropOld(dropper, mayGoOn))
+    const counts = round === 'busy' ? undefined : round
+    overdue.set({ reason: 'needed' }, counts?.needed.length ?? 0)
+    overdue.set({ reason: 'waiting' }, (counts?.waiting.length ?? 0) + (counts?.left ?? 0))
+    return round
+  }
+
+  const loop = createLoop({
+    ...{ name: 'retention', log, failed: 'retention.failed' },
+    ...{ sweepMs: INTERVAL_MS, backOffMs: SOON_MS },
+    async pass(mayGoOn) {
+      const round = await runOnce(mayGoOn)
+      if (round !== 'busy' && round.waiting.length + round.left > 0) loop.wake(SOON_MS)
+    },
+  })
+
+  return { ...loop, runOnce: () => runOnce() }
+}
+
+/** Drops what is old and not needed, up to so many partitions in a round. */
+function createDropping(deps: RetentionDeps) {
+  const { log, dropsMax = DROPS_MAX } = deps
   const droppedTotal = deps.metrics.counter(
     'partitions_dropped_total',
     'Day partitions that retention has dropped',
     ['table'],
   )
   for (const table of deps.groups.flatMap((group) => group.tables)) droppedTotal.inc({ table }, 0)
-  const overdue = deps.metrics.gauge(
-    'partitions_overdue',
-    'Day partitions older than the retention that are still there: needed by unfinished work, or waiting for a long transaction or the next round',
-    ['reason'],
-  )
+
+  function ageOf(group: RetentionGroup): number {
+    return group.retentionMs ?? deps.retentionMs
+  }
 
   async function dropOld(
     dropper: PartitionDropper,
@@ -97,10 +133,6 @@ export function createRetention(deps: {
     return { dropped, waiting, needed, left }
   }
 
-  function ageOf(group: RetentionGroup): number {
-    return group.retentionMs ?? deps.retentionMs
-  }
-
   async function dropOne(dropper: PartitionDropper, partition: DayPartition): Promise<boolean> {
     const startedMs = performance.now()
     const result = await dropper.drop(partition)
@@ -116,30 +148,7 @@ export function createRetention(deps: {
     return result === 'dropped'
   }
 
-  async function runOnce(mayGoOn = () => true): Promise<RetentionRound | 'busy'> {
-    deps.check?.()
-    const o = {
-      url: deps.databaseUrl,
-      log,
-      ...(deps.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: deps.lockTimeoutMs }),
-    }
-    const round = await dropPartitions(o, (dropper) => dropOld(dropper, mayGoOn))
-    const counts = round === 'busy' ? undefined : round
-    overdue.set({ reason: 'needed' }, counts?.needed.length ?? 0)
-    overdue.set({ reason: 'waiting' }, (counts?.waiting.length ?? 0) + (counts?.left ?? 0))
-    return round
-  }
-
-  const loop = createLoop({
-    ...{ name: 'retention', log, failed: 'retention.failed' },
-    ...{ sweepMs: INTERVAL_MS, backOffMs: SOON_MS },
-    async pass(mayGoOn) {
-      const round = await runOnce(mayGoOn)
-      if (round !== 'busy' && round.waiting.length + round.left > 0) loop.wake(SOON_MS)
-    },
-  })
-
-  return { ...loop, runOnce: () => runOnce() }
+  return dropOld
 }
 
 /** Asks once for each group and day. What is on its way out is past the question. */

@@ -53,34 +53,132 @@ const nothingOwned: ReadonlyMap<number, number> = new Map()
 /** Those that become free one by one are given back a few at a time. */
 const GIVE_BACK_PAUSE_MS = 20
 
-export function createBucketLeases(o: {
-  db: Db
-  role: string
-  memberId: string
-  ttlMs: number
-  log: Logger
+interface LeaseOptions {
+  readonly db: Db
+  readonly role: string
+  readonly memberId: string
+  readonly ttlMs: number
+  readonly log: Logger
   /** Milliseconds of a clock that never jumps. */
-  monotonicMs?: () => number
-}): BucketLeases {
+  readonly monotonicMs?: () => number
+}
+
+export function createBucketLeases(o: LeaseOptions): BucketLeases {
   const monotonicMs = o.monotonicMs ?? (() => performance.now())
   const marginMs = o.ttlMs / 10
-  const listeners: (() => void)[] = []
-  let user: BucketUser | undefined
-  /** Of what is to be given back: since when. */
-  let excess: ReadonlyMap<number, number> = new Map()
-  let epochs = nothingOwned
-  let ownedBuckets: ReadonlySet<number> = new Set()
-  let validUntilMs = Number.NEGATIVE_INFINITY
-  let expiry: NodeJS.Timeout | undefined
+  const excess = createExcess(monotonicMs)
+  const ownership = createOwnership({ ...o, monotonicMs, onExpired: excess.clear })
   let next: NodeJS.Timeout | undefined
   let round: Promise<void> | undefined
   /** The next round is to give something back. */
   let isSoon = false
   let isRunning = false
+  let hadRound = false
 
-  const isValid = () => monotonicMs() < validUntilMs
+  async function renew(): Promise<BucketRound> {
+    ownership.expire()
+    // Before the first statement: the database's own TTL starts later, so ours ends earlier.
+    const startedMs = monotonicMs()
+    const result = await runLeaseRound(o, keep)
+    hadRound = true
+    ownership.extend(startedMs + o.ttlMs - marginMs)
+    ownership.own(result.epochs)
+    return result
+  }
 
-  function own(now: ReadonlyMap<number, number>) {
+  function keep(held: readonly number[], share: number): ReadonlySet<number> {
+    const busy = excess.busyOf(held.slice(share))
+    const kept = new Set([...held.slice(0, share), ...busy.keys()])
+    ownership.keep(kept)
+    excess.set(busy)
+    return kept
+  }
+
+  /** Until the next round, when the last one went well. */
+  function pauseMs({ epochs: owned, share }: BucketRound): number {
+    if (excess.isAnyFree()) return GIVE_BACK_PAUSE_MS
+    // Others hold what is ours by share, and give it back soon; or time is up for what is in use.
+    return excess.isAny() || owned.size < share ? o.ttlMs / 12 : o.ttlMs / 3
+  }
+
+  /** One round at a time: a second call joins the one in flight. */
+  function runOnce(): Promise<void> {
+    round ??= renew()
+      .then((result) => scheduleNext(pauseMs(result)))
+      .finally(() => {
+        round = undefined
+      })
+    return round
+  }
+
+  async function runAndSchedule(): Promise<void> {
+    await runOnce().catch((error: unknown) => {
+      o.log.warn({ err: error, role: o.role }, 'lease.renewal_failed')
+      scheduleNext(o.ttlMs / 12)
+    })
+  }
+
+  function scheduleNext(afterMs: number) {
+    clearTimeout(next)
+    isSoon = isRunning && afterMs === GIVE_BACK_PAUSE_MS
+    if (!isRunning) return
+    next = setTimeout(() => {
+      isSoon = false
+      void runAndSchedule()
+    }, afterMs)
+  }
+
+  return {
+    name: `leases of ${o.role}`,
+    owned: ownership.owned,
+    epochOf: ownership.epochOf,
+    onChange: ownership.onChange,
+    usedBy(user) {
+      excess.usedBy(user)
+      return () => {
+        // While a round is under way it looks itself.
+        if (excess.isAny() && round === undefined && !isSoon) scheduleNext(GIVE_BACK_PAUSE_MS)
+      }
+    },
+    runOnce,
+    async start() {
+      if (isRunning) return
+      isRunning = true
+      await runAndSchedule()
+    },
+    async stop() {
+      isRunning = false
+      clearTimeout(next)
+      await round?.catch(() => undefined)
+      clearTimeout(next)
+      ownership.end()
+      excess.clear()
+      if (!hadRound) return
+      hadRound = false
+      // Given back at once, so that a successor need not wait for the TTL.
+      await leaveRole(o).catch((error: unknown) => {
+        o.log.warn({ err: error, role: o.role }, 'lease.release_failed')
+      })
+    },
+  }
+}
+
+/** What is owned, for as long as the lease is valid. Tells of each change. */
+function createOwnership(o: {
+  readonly role: string
+  readonly log: Logger
+  readonly monotonicMs: () => number
+  readonly onExpired: () => void
+}) {
+  const listeners: (() => void)[] = []
+  let epochs = nothingOwned
+  let ownedBuckets: ReadonlySet<number> = new Set()
+  let validUntilMs = Number.NEGATIVE_INFINITY
+  let expiry: NodeJS.Timeout | undefined
+
+  const isValid = () => o.monotonicMs() < validUntilMs
+
+  function own(now: ReadonlyMap<number, number>): void {
     const before = epochs
     epochs = now
     const isSame =
@@ -96,128 +194,73 @@ export function createBucketLeases(o: {
     }
   }
 
-  function expire() {
+  function expire(): void {
     if (isValid() || epochs.size === 0) return
     o.log.warn({ role: o.role, buckets: epochs.size }, 'lease.expired')
-    disown()
-  }
-
-  function disown() {
     own(nothingOwned)
-    setExcess(new Map())
-  }
-
-  function extend(untilMs: number) {
-    validUntilMs = untilMs
-    awaitExpiry()
+    o.onExpired()
   }
 
   /** A timer may fire before its time by the clock that counts: then it is set again. */
-  function awaitExpiry() {
+  function awaitExpiry(): void {
     clearTimeout(expiry)
     expiry = setTimeout(
       () => (isValid() ? awaitExpiry() : expire()),
-      Math.max(0, validUntilMs - monotonicMs()) + 1,
+      Math.max(0, validUntilMs - o.monotonicMs()) + 1,
     )
     expiry.unref()
   }
 
-  async function renew(): Promise<BucketRound> {
-    expire()
-    // Before the first statement: the database's own TTL starts later, so ours ends earlier.
-    const startedMs = monotonicMs()
-    const result = await runLeaseRound(o, keep)
-    extend(startedMs + o.ttlMs - marginMs)
-    own(result.epochs)
-    return result
+  return {
+    owned: (): ReadonlySet<number> => (isValid() ? ownedBuckets : new Set()),
+    epochOf: (bucket: number) => (isValid() ? epochs.get(bucket) : undefined),
+    onChange(listener: () => void): void {
+      listeners.push(listener)
+    },
+    own,
+    /** These, as far as they are owned. */
+    keep(kept: ReadonlySet<number>): void {
+      own(new Map([...epochs].filter(([bucket]) => kept.has(bucket))))
+    },
+    expire,
+    extend(untilMs: number): void {
+      validUntilMs = untilMs
+      awaitExpiry()
+    },
+    end(): void {
+      clearTimeout(expiry)
+      validUntilMs = Number.NEGATIVE_INFINITY
+      own(nothingOwned)
+    },
   }
+}
 
-  function keep(held: readonly number[], share: number): ReadonlySet<number> {
-    const nowMs = monotonicMs()
-    const since = (bucket: number) => excess.get(bucket) ?? nowMs
-    const busy = held
-      .slice(share)
-      .filter((bucket) => user?.isFree(bucket) === false)
-      .filter((bucket) => nowMs - since(bucket) < (user?.giveBackMsMax ?? 0))
-    const kept = new Set([...held.slice(0, share), ...busy])
-    own(new Map([...epochs].filter(([bucket]) => kept.has(bucket))))
-    setExcess(new Map(busy.map((bucket) => [bucket, since(bucket)])))
-    return kept
-  }
+/** Buckets that are to be given back and are still in use, with the time since when. */
+function createExcess(monotonicMs: () => number) {
+  let user: BucketUser | undefined
+  let excess: ReadonlyMap<number, number> = new Map()
 
-  function setExcess(now: ReadonlyMap<number, number>) {
+  function set(now: ReadonlyMap<number, number>): void {
     if (excess.size === 0 && now.size === 0) return
     excess = now
     user?.giveBack(new Set(now.keys()))
   }
 
-  /** Until the next round, when the last one went well. */
-  function pauseMs({ epochs: owned, share }: BucketRound): number {
-    if ([...excess.keys()].some((bucket) => user?.isFree(bucket))) return GIVE_BACK_PAUSE_MS
-    // Others hold what is ours by share, and give it back soon; or time is up for what is in use.
-    return excess.size > 0 || owned.size < share ? o.ttlMs / 12 : o.ttlMs / 3
-  }
-
-  /** One round at a time: a second call joins the one in flight. */
-  function runOnce(): Promise<void> {
-    round ??= renew()
-      .then((result) => scheduleNext(pauseMs(result)))
-      .finally(() => {
-        round = undefined
-      })
-    return round
-  }
-
-  function scheduleNext(afterMs: number) {
-    clearTimeout(next)
-    isSoon = isRunning && afterMs === GIVE_BACK_PAUSE_MS
-    if (!isRunning) return
-    next = setTimeout(() => {
-      isSoon = false
-      runOnce().catch((error: unknown) => {
-        o.log.warn({ err: error, role: o.role }, 'lease.renewal_failed')
-        scheduleNext(o.ttlMs / 12)
-      })
-    }, afterMs)
-  }
-
   return {
-    name: `leases of ${o.role}`,
-    owned: () => (isValid() ? ownedBuckets : new Set()),
-    epochOf: (bucket) => (isValid() ? epochs.get(bucket) : undefined),
-    onChange: (listener) => {
-      listeners.push(listener)
-    },
-    usedBy(one) {
+    usedBy(one: BucketUser): void {
       user = one
-      return () => {
-        // While a round is under way it looks itself.
-        if (excess.size > 0 && round === undefined && !isSoon) scheduleNext(GIVE_BACK_PAUSE_MS)
-      }
     },
-    runOnce,
-    async start() {
-      if (isRunning) return
-      isRunning = true
-      await runOnce().catch((error: unknown) => {
-        o.log.warn({ err: error, role: o.role }, 'lease.renewal_failed')
-        scheduleNext(o.ttlMs / 12)
-      })
+    /** Of these, the buckets that are in use, and not for too long. */
+    busyOf(buckets: readonly number[]): ReadonlyMap<number, number> {
+      const nowMs = monotonicMs()
+      const since = buckets
+        .filter((bucket) => user?.isFree(bucket) === false)
+        .map((bucket) => [bucket, excess.get(bucket) ?? nowMs] as const)
+      return new Map(since.filter(([, ms]) => nowMs - ms < (user?.giveBackMsMax ?? 0)))
     },
-    async stop() {
-      isRunning = false
-      clearTimeout(next)
-      await round?.catch(() => undefined)
-      clearTimeout(next)
-      clearTimeout(expiry)
-      const hadRound = validUntilMs !== Number.NEGATIVE_INFINITY
-      validUntilMs = Number.NEGATIVE_INFINITY
-      disown()
-      if (!hadRound) return
-      // Given back at once, so that a successor need not wait for the TTL.
-      await leaveRole(o).catch((error: unknown) => {
-        o.log.warn({ err: error, role: o.role }, 'lease.release_failed')
-      })
-    },
+    set,
+    clear: () => set(new Map()),
+    isAny: () => excess.size > 0,
+    isAnyFree: () => [...excess.keys()].some((bucket) => user?.isFree(bucket)),
   }
 }

@@ -59,6 +59,7 @@ export function createPrimaries(o: {
   const timing = { ...TIMING, ...o.timing }
   const { hosts, mustWrite, url } = readDatabaseUrl(o.url)
   const isSeveral = hosts.length > 1
+  const { ask, reach } = createProbe({ url, mustWrite, hostMs: timing.hostMs })
   let current: DatabaseHost | undefined
   /** The last one that was found. */
   let known: DatabaseHost | undefined
@@ -72,36 +73,6 @@ export function createPrimaries(o: {
     if (error instanceof NoPrimaryError)
       refusal = { error, untilMs: performance.now() + timing.holdMs }
     return error
-  }
-
-  async function ask(client: pg.Client): Promise<void> {
-    const question = { text: ASK, query_timeout: timing.hostMs }
-    const { rows } = await client.query<{ is_standby: boolean; is_read_only: boolean }>(question)
-    if (rows[0]?.is_standby !== false) throw new NoPrimaryError('it is a standby')
-    if (mustWrite && rows[0].is_read_only) throw new NoPrimaryError('it is read-only')
-  }
-
-  /** Asks one host and leaves it again, or keeps the connection. */
-  async function reach(host: DatabaseHost, signal?: AbortSignal): Promise<pg.Client> {
-    const client = new pg.Client({
-      connectionString: url,
-      application_name: 'postrider primary',
-      connectionTimeoutMillis: timing.hostMs,
-    })
-    client.on('error', () => undefined)
-    lead(client, host)
-    const cut = () => wireOf(client).stream.destroy()
-    signal?.addEventListener('abort', cut, { once: true })
-    try {
-      await client.connect()
-      await ask(client)
-      return client
-    } catch (error) {
-      cut()
-      throw error
-    } finally {
-      signal?.removeEventListener('abort', cut)
-    }
   }
 
   async function look(): Promise<DatabaseHost> {
@@ -137,10 +108,91 @@ export function createPrimaries(o: {
     if (current === host) current = undefined
   }
 
-  class PrimaryClient extends pg.Client {
+  async function connect(client: pg.Client, open: () => Promise<unknown>): Promise<pg.Client> {
+    if (refusal !== undefined && performance.now() < refusal.untilMs) throw refusal.error
+    const host = isSeveral ? await choose() : hosts[0]
+    if (host !== undefined) lead(client, host)
+    if (host !== undefined) hostOf.set(client, host)
+    try {
+      await open()
+      await ask(client)
+    } catch (error) {
+      wireOf(client).stream.destroy()
+      giveUp(host)
+      if (isSeveral || !(error instanceof NoPrimaryError)) throw error
+      throw refuse(explain(hosts, error))
+    }
+    if (!isSeveral || host === known) return client
+    // It took so long that another host has become the primary: this one may be the old one, come back.
+    wireOf(client).stream.destroy()
+    throw new Error('The primary has moved')
+  }
+
+  return {
+    // Each host has its own time-out; where there is one host, it has all of the caller's.
+    Client: clientOf(connect, isSeveral ? timing.hostMs : undefined),
+    url,
+    mayMove: () => isSeveral && current === undefined,
+    isCurrent: (client) => hostOf.get(client) === known,
+    watch(listener) {
+      onMoved = listener
+      if (!isSeveral) return () => undefined
+      return watchPrimary({ choose, reach, ask, giveUp, everyMs: timing.watchMs })
+    },
+  }
+}
+
+/** Asks servers whether they are the primary. */
+function createProbe({
+  url,
+  mustWrite,
+  hostMs,
+}: {
+  readonly url: string
+  readonly mustWrite: boolean
+  readonly hostMs: number
+}) {
+  async function ask(client: pg.Client): Promise<void> {
+    const question = { text: ASK, query_timeout: hostMs }
+    const { rows } = await client.query<{ is_standby: boolean; is_read_only: boolean }>(question)
+    if (rows[0]?.is_standby !== false) throw new NoPrimaryError('it is a standby')
+    if (mustWrite && rows[0].is_read_only) throw new NoPrimaryError('it is read-only')
+  }
+
+  /** Asks one host and leaves it again, or keeps the connection. */
+  async function reach(host: DatabaseHost, signal?: AbortSignal): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: 'postrider primary',
+      connectionTimeoutMillis: hostMs,
+    })
+    client.on('error', () => undefined)
+    lead(client, host)
+    const cut = () => wireOf(client).stream.destroy()
+    signal?.addEventListener('abort', cut, { once: true })
+    try {
+      await client.connect()
+      await ask(client)
+      return client
+    } catch (error) {
+      cut()
+      throw error
+    } finally {
+      signal?.removeEventListener('abort', cut)
+    }
+  }
+
+  return { ask, reach }
+}
+
+/** The driver's client, which connects as it is told to. */
+function clientOf(
+  connectToPrimary: (client: pg.Client, open: () => Promise<unknown>) => Promise<pg.Client>,
+  connectionTimeoutMillis: number | undefined,
+): Primaries['Client'] {
+  return class PrimaryClient extends pg.Client {
     constructor(config?: pg.ClientConfig) {
-      // Each host has its own time-out; where there is one host, it has all of the caller's.
-      super(isSeveral ? { ...config, connectionTimeoutMillis: timing.hostMs } : config)
+      super(connectionTimeoutMillis === undefined ? config : { ...config, connectionTimeoutMillis })
       // Between the connection and its first user nobody else listens, and the statement fails anyway.
       this.on('error', () => undefined)
     }
@@ -148,7 +200,7 @@ export function createPrimaries(o: {
     override connect(): Promise<pg.Client>
     override connect(callback: (error: Error) => void): void
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
-      const connected = this.#connectToPrimary()
+      const connected = connectToPrimary(this, () => super.connect())
       if (callback === undefined) return connected
       const done = callback as (error: Error | null, client?: pg.Client) => void
       connected.then(
@@ -157,77 +209,58 @@ export function createPrimaries(o: {
       )
       return undefined
     }
+  }
+}
 
-    async #connectToPrimary(): Promise<pg.Client> {
-      if (refusal !== undefined && performance.now() < refusal.untilMs) throw refusal.error
-      const host = isSeveral ? await choose() : hosts[0]
-      if (host !== undefined) lead(this, host)
-      if (host !== undefined) hostOf.set(this, host)
-      try {
-        await super.connect()
-        await ask(this)
-      } catch (error) {
-        wireOf(this).stream.destroy()
-        giveUp(host)
-        if (isSeveral || !(error instanceof NoPrimaryError)) throw error
-        throw refuse(explain(hosts, error))
-      }
-      if (!isSeveral || host === known) return this
-      // It took so long that another host has become the primary: this one may be the old one, come back.
-      wireOf(this).stream.destroy()
-      throw new Error('The primary has moved')
-    }
+/** Asks the primary again and again, over one connection; when it does not answer, another is looked for. */
+function watchPrimary(o: {
+  readonly choose: () => Promise<DatabaseHost>
+  readonly reach: (host: DatabaseHost) => Promise<pg.Client>
+  readonly ask: (client: pg.Client) => Promise<void>
+  readonly giveUp: (host: DatabaseHost) => void
+  readonly everyMs: number
+}): () => void {
+  let watcher: { readonly host: DatabaseHost; readonly client: pg.Client } | undefined
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+
+  function leave(): void {
+    if (watcher !== undefined) wireOf(watcher.client).stream.destroy()
+    watcher = undefined
   }
 
-  function watch(listener: typeof onMoved): () => void {
-    onMoved = listener
-    if (!isSeveral) return () => undefined
-    let watcher: { readonly host: DatabaseHost; readonly client: pg.Client } | undefined
-    let isStopped = false
-    const leave = () => {
-      if (watcher !== undefined) wireOf(watcher.client).stream.destroy()
-      watcher = undefined
-    }
-    async function check(): Promise<void> {
-      const host = await choose()
-      try {
-        if (watcher?.host !== host) {
-          leave()
-          watcher = { host, client: await reach(host) }
-        } else await ask(watcher.client)
-        if (isStopped) leave()
-      } catch {
+  async function check(): Promise<void> {
+    const host = await o.choose()
+    try {
+      if (watcher?.host !== host) {
         leave()
-        giveUp(host)
-        if (!isStopped) await choose()
-      }
-    }
-    const round = () => {
-      timer = setTimeout(
-        () =>
-          check()
-            .catch(() => undefined) // Without a primary there is nothing to watch; the next round looks again.
-            .finally(() => {
-              if (!isStopped) round()
-            }),
-        timing.watchMs,
-      ).unref()
-    }
-    let timer: NodeJS.Timeout | undefined
-    round()
-    return () => {
-      isStopped = true
-      clearTimeout(timer)
+        watcher = { host, client: await o.reach(host) }
+      } else await o.ask(watcher.client)
+      if (isStopped) leave()
+    } catch {
       leave()
+      o.giveUp(host)
+      if (!isStopped) await o.choose()
     }
   }
 
-  return {
-    Client: PrimaryClient,
-    url,
-    mayMove: () => isSeveral && current === undefined,
-    isCurrent: (client) => hostOf.get(client) === known,
-    watch,
+  function checkLater(): void {
+    timer = setTimeout(
+      () =>
+        check()
+          .catch(() => undefined) // Without a primary there is nothing to watch; the next round looks again.
+          .finally(() => {
+            if (!isStopped) checkLater()
+          }),
+      o.everyMs,
+    ).unref()
+  }
+
+  checkLater()
+  return () => {
+    isStopped = true
+    clearTimeout(timer)
+    leave()
   }
 }
 

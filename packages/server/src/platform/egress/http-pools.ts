@@ -44,61 +44,19 @@ export interface HttpPools {
   close(): Promise<void>
 }
 
-export function createHttpPools(deps: {
+export interface HttpPoolsDeps {
   readonly connector: Connector
   readonly secureContext: () => SecureContext
   readonly idleMs: number
   readonly poolsMax: number
-}): HttpPools {
+}
+
+export function createHttpPools(deps: HttpPoolsDeps): HttpPools {
   const entries = new Map<string, PoolEntry>()
   /** Replaced, with requests in flight: closed when those have ended. */
   const retired = new Set<PoolEntry>()
   const stopping = new AbortController()
   let sweeper: NodeJS.Timeout | undefined
-
-  const createEntry = (url: URL): PoolEntry => {
-    const entry: PoolEntry = {
-      inFlight: 0,
-      lastUsedAt: 0,
-      connectTimeoutMs: 0,
-      readUntil: new Map(),
-      fresh: undefined,
-      pool: new Pool(url.origin, {
-        connections: CONNECTIONS_PER_POOL_MAX,
-        pipelining: 1,
-        allowH2: false,
-        maxHeaderSize: HEADERS_BYTES_MAX,
-        headersTimeout: 0, // both restart or idle on a dripping peer: the request's one deadline
-        bodyTimeout: 0, //    stands in their place
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
-        connect: ({ hostname, port, protocol }, callback) => {
-          const isTls = protocol === 'https:'
-          deps.connector
-            .open({
-              host: hostname,
-              port: Number(port) || (isTls ? 443 : 80),
-              timeoutMs: entry.connectTimeoutMs,
-              signal: stopping.signal,
-              tls: isTls
-                ? { secureContext: deps.secureContext(), alpnProtocols: ['http/1.1'] }
-                : undefined,
-            })
-            .then(
-              (connection) => {
-                boundReading(entry.readUntil, connection.socket)
-                skipContinues(connection.socket)
-                entry.fresh = connection
-                callback(null, connection.socket)
-                entry.fresh = undefined
-              },
-              (error) => callback(error, null),
-            )
-        },
-      }),
-    }
-    return entry
-  }
 
   const drop = (key: string, entry: PoolEntry): Promise<void> => {
     entries.delete(key)
@@ -135,7 +93,7 @@ export function createHttpPools(deps: {
       let entry = entries.get(key)
       if (entry === undefined) {
         makeRoom()
-        entry = createEntry(url)
+        entry = createEntry(deps, url, stopping.signal)
       }
       entries.delete(key)
       entries.set(key, entry) // insertion order is the order of last use
@@ -167,6 +125,51 @@ export function createHttpPools(deps: {
       ])
     },
   }
+}
+
+/** A pool of connections to one origin; opening ends when it is stopped. */
+function createEntry(deps: HttpPoolsDeps, url: URL, stopped: AbortSignal): PoolEntry {
+  const entry: PoolEntry = {
+    inFlight: 0,
+    lastUsedAt: 0,
+    connectTimeoutMs: 0,
+    readUntil: new Map(),
+    fresh: undefined,
+    pool: new Pool(url.origin, {
+      connections: CONNECTIONS_PER_POOL_MAX,
+      pipelining: 1,
+      allowH2: false,
+      maxHeaderSize: HEADERS_BYTES_MAX,
+      headersTimeout: 0, // both restart or idle on a dripping peer: the request's one deadline
+      bodyTimeout: 0, //    stands in their place
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
+      connect: ({ hostname, port, protocol }, callback) => {
+        const isTls = protocol === 'https:'
+        deps.connector
+          .open({
+            host: hostname,
+            port: Number(port) || (isTls ? 443 : 80),
+            timeoutMs: entry.connectTimeoutMs,
+            signal: stopped,
+            tls: isTls
+              ? { secureContext: deps.secureContext(), alpnProtocols: ['http/1.1'] }
+              : undefined,
+          })
+          .then(
+            (connection) => {
+              boundReading(entry.readUntil, connection.socket)
+              skipContinues(connection.socket)
+              entry.fresh = connection
+              callback(null, connection.socket)
+              entry.fresh = undefined
+            },
+            (error) => callback(error, null),
+          )
+      },
+    }),
+  }
+  return entry
 }
 
 function keyOf(poolKey: string, url: URL): string {

@@ -14,6 +14,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import type { Connection } from './connector.ts'
 import { EgressError, type RequestTimings, systemCodeOf } from './egress-error.ts'
 import type { HttpPools, PoolEntry } from './http-pools.ts'
 import { isRefusedPort, portOf } from './refused-ports.ts'
@@ -122,10 +123,7 @@ function exchange(
         const { fresh } = entry
         entry.fresh = undefined
         isOnKept = fresh === undefined
-        if (fresh === undefined) return
-        timings.dnsMs = fresh.dnsMs
-        timings.connectMs = fresh.connectMs
-        if (fresh.tlsMs !== undefined) timings.tlsMs = fresh.tlsMs
+        if (fresh !== undefined) Object.assign(timings, timingsOf(fresh))
       },
       onResponseStart(_controller, statusCode, responseHeaders) {
         if (statusCode >= 200) {
@@ -167,6 +165,10 @@ function exchange(
       settle(requestFailed(error))
     }
   })
+}
+
+function timingsOf({ dnsMs, connectMs, tlsMs }: Connection): Partial<RequestTimings> {
+  return { dnsMs, connectMs, ...(tlsMs === undefined ? {} : { tlsMs }) }
 }
 
 /**

@@ -66,18 +66,72 @@ interface Address {
   readonly busy: Set<Socket>
 }
 
-export function limitConnections(
-  server: Server,
-  o: {
-    readonly connectionsMax: number
-    readonly isProxy: (address: string) => boolean
-    /** Answers a connection or a response that is refused, and closes it. */
-    readonly refuse: (refusal: Refusal, to: Socket | ServerResponse) => void
-    readonly onClosed: (bound: ConnectionBound) => void
-  },
-): ConnectionLimits {
+export interface ConnectionLimitsOptions {
+  readonly connectionsMax: number
+  readonly isProxy: (address: string) => boolean
+  /** Answers a connection or a response that is refused, and closes it. */
+  readonly refuse: (refusal: Refusal, to: Socket | ServerResponse) => void
+  readonly onClosed: (bound: ConnectionBound) => void
+}
+
+export function limitConnections(server: Server, o: ConnectionLimitsOptions): ConnectionLimits {
   const perAddressMax = Math.max(1, Math.floor(o.connectionsMax * ADDRESS_SHARE))
   const nearMax = Math.floor(o.connectionsMax * NEAR_SHARE)
+  const held = createHeldConnections(o)
+
+  function whyNot(address: Address): Refusal | undefined {
+    const isFull = !address.isProxy && address.open >= perAddressMax
+    if (isFull && !held.closeIdle(address)) return TOO_MANY_OF_ADDRESS
+    const isAtLimit = held.counts().open >= o.connectionsMax
+    if (isAtLimit && !held.closeIdle() && !held.closeOfMost(address)) return TOO_MANY
+    if (held.counts().open >= nearMax) held.closeIdle()
+    return undefined
+  }
+
+  function take(socket: Socket): void {
+    const address = held.addressOf(socket)
+    const refusal = whyNot(address)
+    if (refusal !== undefined) {
+      o.refuse(refusal, socket)
+      return
+    }
+    const connection = held.add(socket, address)
+    afterNextRead(() => {
+      if (connection.unanswered === 0) held.rest(socket)
+    })
+  }
+
+  /** False: it is refused. */
+  function begin(socket: Socket, response: ServerResponse): boolean {
+    const connection = held.get(socket)
+    // Refused as it came, and already answered.
+    if (connection === undefined || connection.isEnding) return false
+    if (connection.unanswered >= pipelinedMax) {
+      connection.isEnding = true
+      o.refuse(TOO_MANY_PIPELINED, response)
+      return false
+    }
+    connection.unanswered += 1
+    held.work(socket)
+    response.once('close', () => {
+      connection.unanswered -= 1
+      if (connection.unanswered === 0) held.rest(socket)
+    })
+    return true
+  }
+
+  const handlers = server.listeners('request')
+  server.removeAllListeners('request')
+  server.on('connection', take)
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (!begin(request.socket, response)) return
+    for (const handle of handlers) handle.call(server, request, response)
+  })
+  return { counts: held.counts }
+}
+
+/** The open connections by address, idle or busy. One that is closed is forgotten. */
+function createHeldConnections(o: Pick<ConnectionLimitsOptions, 'isProxy' | 'onClosed'>) {
   const open = new Map<Socket, Held>()
   /** Longest idle first. */
   const idle = new Set<Socket>()
@@ -94,15 +148,19 @@ export function limitConnections(
     )
   }
 
-  function rest(socket: Socket, { address }: Held): void {
-    idle.add(socket)
-    address.idle.add(socket)
-    address.busy.delete(socket)
-  }
-
   function count(address: Address, by: 1 | -1): void {
     if (address.isProxy) address.open += by
     else largest.change(address, by)
+  }
+
+  function add(socket: Socket, address: Address): Held {
+    count(address, 1)
+    addresses.set(address.name, address)
+    const held = { address, unanswered: 0, isEnding: false }
+    open.set(socket, held)
+    address.busy.add(socket)
+    socket.once('close', () => forget(socket))
+    return held
   }
 
   function forget(socket: Socket): void {
@@ -127,69 +185,34 @@ export function limitConnections(
     return true
   }
 
-  /** At the limit, with none idle: of who has more than the new one would have. */
-  function closeOfMost({ isProxy, open }: Address): boolean {
-    const { most } = largest
-    const own = isProxy ? 0 : open
-    return most !== undefined && most.open > own + 1 && closeOne(most.busy, 'connections')
+  return {
+    addressOf,
+    add,
+    get: (socket: Socket) => open.get(socket),
+    counts: () => ({ open: open.size, idle: idle.size }),
+    /** Unless it was closed meanwhile. */
+    rest(socket: Socket): void {
+      const address = open.get(socket)?.address
+      if (address === undefined) return
+      idle.add(socket)
+      address.idle.add(socket)
+      address.busy.delete(socket)
+    },
+    work(socket: Socket): void {
+      idle.delete(socket)
+      const address = open.get(socket)?.address
+      address?.idle.delete(socket)
+      address?.busy.add(socket)
+    },
+    /** The longest idle, of all or of one address. False when there is none. */
+    closeIdle: (address?: Address) => closeOne(address?.idle ?? idle, 'idle-connections'),
+    /** At the limit, with none idle: of who has more than the new one would have. */
+    closeOfMost({ isProxy, open }: Address): boolean {
+      const { most } = largest
+      const own = isProxy ? 0 : open
+      return most !== undefined && most.open > own + 1 && closeOne(most.busy, 'connections')
+    },
   }
-
-  function whyNot(address: Address): Refusal | undefined {
-    const isFull = !address.isProxy && address.open >= perAddressMax
-    if (isFull && !closeOne(address.idle, 'idle-connections')) return TOO_MANY_OF_ADDRESS
-    const isAtLimit = open.size >= o.connectionsMax
-    if (isAtLimit && !closeOne(idle, 'idle-connections') && !closeOfMost(address)) return TOO_MANY
-    if (open.size >= nearMax) closeOne(idle, 'idle-connections')
-    return undefined
-  }
-
-  function take(socket: Socket): void {
-    const address = addressOf(socket)
-    const refusal = whyNot(address)
-    if (refusal !== undefined) {
-      o.refuse(refusal, socket)
-      return
-    }
-    count(address, 1)
-    addresses.set(address.name, address)
-    const held = { address, unanswered: 0, isEnding: false }
-    open.set(socket, held)
-    address.busy.add(socket)
-    socket.once('close', () => forget(socket))
-    afterNextRead(() => {
-      if (held.unanswered === 0 && open.has(socket)) rest(socket, held)
-    })
-  }
-
-  /** False: it is refused. */
-  function begin(socket: Socket, response: ServerResponse): boolean {
-    const held = open.get(socket)
-    // Refused as it came, and already answered.
-    if (held === undefined || held.isEnding) return false
-    if (held.unanswered >= pipelinedMax) {
-      held.isEnding = true
-      o.refuse(TOO_MANY_PIPELINED, response)
-      return false
-    }
-    held.unanswered += 1
-    idle.delete(socket)
-    held.address.idle.delete(socket)
-    held.address.busy.add(socket)
-    response.once('close', () => {
-      held.unanswered -= 1
-      if (held.unanswered === 0 && open.has(socket)) rest(socket, held)
-    })
-    return true
-  }
-
-  const handlers = server.listeners('request')
-  server.removeAllListeners('request')
-  server.on('connection', take)
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (!begin(request.socket, response)) return
-    for (const handle of handlers) handle.call(server, request, response)
-  })
-  return { counts: () => ({ open: open.size, idle: idle.size }) }
 }
 
 /**
