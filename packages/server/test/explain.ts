@@ -3,6 +3,7 @@
  * each named statement is explained by its name right after it has run.
  */
 import { createRequire } from 'node:module'
+import { expect } from 'vitest'
 import type { Queryable, Statement, Tx } from '../src/platform/db/index.ts'
 
 export interface PlanNode {
@@ -55,6 +56,22 @@ export async function planOf(
   const plan = rows[0]?.['QUERY PLAN'][0].Plan
   if (plan === undefined) throw new Error(`no plan of ${name}`)
   return nodesOf(plan)
+}
+
+/** That each of these statements was seen, and that all nodes of their plans are fine. */
+export function expectPlans(
+  plans: readonly SeenPlan[],
+  statements: readonly string[],
+  isFine: (node: PlanNode) => boolean,
+): void {
+  const own = plans.filter(({ name }) => statements.includes(name))
+  expect(new Set(own.map(({ name }) => name))).toEqual(new Set(statements))
+  const bad = own.flatMap(({ name, nodes }) =>
+    nodes
+      .filter((node) => !isFine(node))
+      .map((node) => `${name}: ${node['Node Type']} ${node['Relation Name'] ?? ''}`),
+  )
+  expect([...new Set(bad)]).toEqual([])
 }
 
 export function nodesOf(node: PlanNode): PlanNode[] {

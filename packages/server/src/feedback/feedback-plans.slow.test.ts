@@ -3,7 +3,13 @@
  * also with plans that were made while the tables were empty, and whatever the statistics say.
  */
 import { expect, it } from 'vitest'
-import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../test/explain.ts'
+import {
+  expectPlans,
+  explaining,
+  type PlanMode,
+  type PlanNode,
+  type SeenPlan,
+} from '../../test/explain.ts'
 import { bodyOf, useFeedback } from '../../test/feedback.ts'
 import type { Db } from '../platform/db/index.ts'
 import { partitionedTables } from '../retention-days.ts'
@@ -122,14 +128,7 @@ it.each<PlanMode>(['auto', 'force_generic_plan', 'force_custom_plan'])(
     await fill()
     const plans: SeenPlan[] = []
     await applyAll(plans, mode)
-    const own = plans.filter(({ name }) => STATEMENTS.includes(name))
-    expect(new Set(own.map(({ name }) => name))).toEqual(new Set(STATEMENTS))
-    const bad = own.flatMap(({ name, nodes }) =>
-      nodes
-        .filter((node) => !isFine(node))
-        .map((node) => `${name}: ${node['Node Type']} ${node['Relation Name'] ?? ''}`),
-    )
-    expect([...new Set(bad)]).toEqual([])
+    expectPlans(plans, STATEMENTS, isFine)
   },
   60_000,
 )

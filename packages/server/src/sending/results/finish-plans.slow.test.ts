@@ -4,7 +4,13 @@
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { TestDatabase } from '../../../test/database.ts'
-import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../../test/explain.ts'
+import {
+  expectPlans,
+  explaining,
+  type PlanMode,
+  type PlanNode,
+  type SeenPlan,
+} from '../../../test/explain.ts'
 import { TRACEPARENT } from '../../../test/sender.ts'
 import { createSendingDatabase } from '../../../test/sending.ts'
 import { createClock } from '../../platform/clock.ts'
@@ -212,14 +218,7 @@ it.each<PlanMode>(['auto', 'force_generic_plan', 'force_custom_plan'])(
     await fill()
     const plans: SeenPlan[] = []
     await endAll(ROUNDS, plans, mode)
-    const own = plans.filter(({ name }) => STATEMENTS.includes(name))
-    expect(new Set(own.map(({ name }) => name))).toEqual(new Set(STATEMENTS))
-    const bad = own.flatMap(({ name, nodes }) =>
-      nodes
-        .filter((node) => !isFine(node))
-        .map((node) => `${name}: ${node['Node Type']} ${node['Relation Name'] ?? ''}`),
-    )
-    expect([...new Set(bad)]).toEqual([])
+    expectPlans(plans, STATEMENTS, isFine)
   },
   60_000,
 )

@@ -2,6 +2,7 @@ import { getWebhookDeliveryAnswer, type WebhookDeliveryDetail } from '@postrider
 import type { WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../../test/empty-tables.ts'
 import { createWebhookApi, type WebhookApi } from '../../../test/webhook-api.ts'
 import {
   newEvent,
