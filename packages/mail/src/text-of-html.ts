@@ -100,41 +100,16 @@ interface Attributes {
 }
 
 function createReader(writer: TextWriter) {
-  /** The next number of each open list; 0 for one without numbers. */
-  const lists: number[] = []
+  const lists = createLists(writer)
   let silent: { readonly tag: string; depth: number } | undefined
   let link: { readonly href: string; text: string } | undefined
   let preDepth = 0
-
-  function beginItem(): void {
-    writer.line()
-    const number = lists.at(-1) ?? 0
-    const indent = '  '.repeat(Math.max(0, lists.length - 1))
-    writer.prefix(indent + (number > 0 ? `${number}. ` : '- '))
-    if (number > 0) lists[lists.length - 1] = number + 1
-  }
-
-  /** A list within a list follows its item at once. */
-  function breakAtList(): void {
-    if (lists.length > 0) writer.line()
-    else writer.paragraph()
-  }
 
   function text(given: string): void {
     if (silent !== undefined) return
     if (link !== undefined && link.text.length < LINK_TEXT_MAX) link.text += given
     if (preDepth > 0) writer.preformatted(given)
     else writer.text(given)
-  }
-
-  function beginList(number: number): void {
-    breakAtList()
-    if (lists.length < LISTS_MAX) lists.push(number)
-  }
-
-  function endList(): void {
-    lists.pop()
-    breakAtList()
   }
 
   /** A link is shown as its text alone where that says where it leads. */
@@ -153,7 +128,7 @@ function createReader(writer: TextWriter) {
     silent: nothing,
     br: writer.break,
     hr: writer.rule,
-    li: beginItem,
+    li: lists.beginItem,
     a({ href }) {
       endLink()
       if (href !== '') link = { href: asFollowed(href), text: '' }
@@ -167,8 +142,8 @@ function createReader(writer: TextWriter) {
       preDepth += 1
       writer.paragraph()
     },
-    ul: () => beginList(0),
-    ol: () => beginList(1),
+    ul: () => lists.begin(0),
+    ol: () => lists.begin(1),
   }
   const closing: Readonly<Record<Role, () => void>> = {
     ...breaks,
@@ -185,8 +160,8 @@ function createReader(writer: TextWriter) {
       preDepth = Math.max(0, preDepth - 1)
       writer.paragraph()
     },
-    ul: endList,
-    ol: endList,
+    ul: lists.end,
+    ol: lists.end,
   }
 
   return {
@@ -211,6 +186,37 @@ function createReader(writer: TextWriter) {
       if (role !== undefined) closing[role]()
     },
   }
+}
+
+function createLists(writer: TextWriter) {
+  /** The next number of each open list; 0 for one without numbers. */
+  const lists: number[] = []
+
+  function beginItem(): void {
+    writer.line()
+    const number = lists.at(-1) ?? 0
+    const indent = '  '.repeat(Math.max(0, lists.length - 1))
+    writer.prefix(indent + (number > 0 ? `${number}. ` : '- '))
+    if (number > 0) lists[lists.length - 1] = number + 1
+  }
+
+  /** A list within a list follows its item at once. */
+  function breakAtList(): void {
+    if (lists.length > 0) writer.line()
+    else writer.paragraph()
+  }
+
+  function begin(number: number): void {
+    breakAtList()
+    if (lists.length < LISTS_MAX) lists.push(number)
+  }
+
+  function end(): void {
+    lists.pop()
+    breakAtList()
+  }
+
+  return { beginItem, begin, end }
 }
 
 /** `https://example.com/` and `Example.com` are the same to a reader. */

@@ -1,6 +1,6 @@
 import type { DnsAnswer } from '@postrider/runtime/dns'
 import { describe, expect, it } from 'vitest'
-import { isCheap } from './is-cheap.ts'
+import { isCheap } from './mail-authenticator.ts'
 
 const found = (...records: unknown[]): DnsAnswer<unknown> => ({
   kind: 'found',

@@ -41,11 +41,7 @@ export function createSignFinder(knownHosts: KnownHosts, from: ScannedContent['f
   const signs: Sign[] = []
   const hosts = new Set<string>()
   const sender = nameOf(from.address.slice(from.address.lastIndexOf('@') + 1).toLowerCase())
-  const shownLinks: ShownLink[] = []
-  const linksTo = new Map<string, number>()
-  /** Domains that stand for others in this mail: a link to the sender's own site leads there, or most do. */
-  const trackers = new Set<string>()
-  let links = 0
+  const shownLinks = createShownLinks(sender)
   let isCut = false
 
   function nameOf(host: string): HostName {
@@ -76,47 +72,15 @@ export function createSignFinder(knownHosts: KnownHosts, from: ScannedContent['f
     return address
   }
 
-  /** What a link shows is judged when all links are known. */
   function noteLink({ href, text }: HtmlLink, base: string | undefined): void {
     const target = noteAddress(href, base)
     if (target === undefined) return
     const to = nameOf(target.host)
-    linksTo.set(to.domain, (linksTo.get(to.domain) ?? 0) + 1)
-    links += 1
-    for (const found of findAddresses(text).found) {
-      const seen = nameOf(found.address.host)
-      if (isSenders(seen)) trackers.add(to.domain)
-      if (seen.host !== target.host) shownLinks.push({ found, seen, to })
-    }
-  }
-
-  function judgeLinks(): void {
-    for (const [domain, count] of linksTo)
-      if (count >= TRACKED_MIN && count >= links * TRACKED_SHARE) trackers.add(domain)
-    for (const { found, seen, to } of shownLinks.splice(0)) signs.push(...mismatch(found, seen, to))
-  }
-
-  function mismatch(found: FoundAddress, seen: HostName, target: HostName): Sign[] {
-    if (seen.domain === target.domain) return []
-    const brand = brandOf(seen)
-    // The brand's own redirectors and sister sites.
-    if (brand !== undefined && brand === brandOf(target)) return []
-    const reason = `a link shows ${shown(seen.host)} and leads to ${shown(target.host)}`
-    const isExpected =
-      isSenders(target) || trackers.has(target.domain) || isAmong(target.host, trackerDomains)
-    if (brand === undefined || brand.isSocial === true || isSenders(seen))
-      return isExpected ? [] : [sign('link_elsewhere', reason)]
-    if (isExpected || !found.isAddress) return [sign('brand_named_link_elsewhere', reason)]
-    return [sign('brand_link_elsewhere', reason)]
-  }
-
-  /** Its own domain, or one with its name: example.com and example-mail.net. */
-  function isSenders({ domain, label }: HostName): boolean {
-    if (domain === sender.domain) return true
-    const [short, long] = [label, sender.label].sort((a, b) => a.length - b.length)
-    return (
-      short !== undefined && short.length >= RELATED_CHARS_MIN && long?.includes(short) === true
-    )
+    const shownHosts = findAddresses(text).found.map((found) => ({
+      found,
+      seen: nameOf(found.address.host),
+    }))
+    shownLinks.add(to, shownHosts)
   }
 
   return {
@@ -128,12 +92,12 @@ export function createSignFinder(knownHosts: KnownHosts, from: ScannedContent['f
       const { base } = facts
       if (base !== undefined) noteAddress(base)
       for (const link of facts.links) noteLink(link, base)
-      judgeLinks()
+      signs.push(...shownLinks.judge())
       for (const source of facts.sources) noteSource(source)
       signs.push(...formSigns(facts))
       for (const action of facts.formActions) {
         const target = noteAddress(action, base)
-        if (target !== undefined && !isSenders(nameOf(target.host)))
+        if (target !== undefined && !isOf(sender, nameOf(target.host)))
           signs.push(sign('form_elsewhere', `a form sends to ${shown(target.host)}`))
       }
       for (const refresh of facts.refreshes)
@@ -162,6 +126,52 @@ export function createSignFinder(knownHosts: KnownHosts, from: ScannedContent['f
     if (addresses.isCut) isCut = true
     for (const { address } of addresses.found) noteWeb(address)
   }
+}
+
+/** What links show beside where they lead: judged when all links are known. */
+function createShownLinks(sender: HostName) {
+  const shownLinks: ShownLink[] = []
+  const linksTo = new Map<string, number>()
+  /** Domains that stand for others in this mail: a link to the sender's own site leads there, or most do. */
+  const trackers = new Set<string>()
+  let links = 0
+
+  function mismatch({ found, seen, to: target }: ShownLink): Sign[] {
+    if (seen.domain === target.domain) return []
+    const brand = brandOf(seen)
+    // The brand's own redirectors and sister sites.
+    if (brand !== undefined && brand === brandOf(target)) return []
+    const reason = `a link shows ${shown(seen.host)} and leads to ${shown(target.host)}`
+    const isExpected =
+      isOf(sender, target) || trackers.has(target.domain) || isAmong(target.host, trackerDomains)
+    if (brand === undefined || brand.isSocial === true || isOf(sender, seen))
+      return isExpected ? [] : [sign('link_elsewhere', reason)]
+    if (isExpected || !found.isAddress) return [sign('brand_named_link_elsewhere', reason)]
+    return [sign('brand_link_elsewhere', reason)]
+  }
+
+  return {
+    add(to: HostName, shownHosts: readonly Pick<ShownLink, 'found' | 'seen'>[]): void {
+      linksTo.set(to.domain, (linksTo.get(to.domain) ?? 0) + 1)
+      links += 1
+      for (const { found, seen } of shownHosts) {
+        if (isOf(sender, seen)) trackers.add(to.domain)
+        if (seen.host !== to.host) shownLinks.push({ found, seen, to })
+      }
+    },
+    judge(): Sign[] {
+      for (const [domain, count] of linksTo)
+        if (count >= TRACKED_MIN && count >= links * TRACKED_SHARE) trackers.add(domain)
+      return shownLinks.splice(0).flatMap(mismatch)
+    },
+  }
+}
+
+/** The sender's own domain, or one with its name: example.com and example-mail.net. */
+function isOf(sender: HostName, { domain, label }: HostName): boolean {
+  if (domain === sender.domain) return true
+  const [short, long] = [label, sender.label].sort((a, b) => a.length - b.length)
+  return short !== undefined && short.length >= RELATED_CHARS_MIN && long?.includes(short) === true
 }
 
 const UNSAFE: Readonly<Partial<Record<Address['kind'], Sign>>> = {
