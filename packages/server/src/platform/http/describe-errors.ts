@@ -5,7 +5,6 @@
 import type { FieldError } from '@postrider/contract'
 import type { ErrorObject } from 'ajv'
 import { nearestName } from '../config/nearest-name.ts'
-import { exampleOf, type ShownSchema } from './field-example.ts'
 import { cutPointer, jsonPointer } from './json-body.ts'
 
 const ERRORS_MAX = 50
@@ -185,4 +184,28 @@ function typeNames(type: string | readonly string[]): string {
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** An example of a field, out of the examples that its schema and those within it have. */
+interface ShownSchema {
+  readonly [keyword: string]: unknown
+  readonly examples?: readonly unknown[]
+  readonly enum?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, ShownSchema>>
+  readonly required?: readonly string[]
+  readonly items?: ShownSchema
+}
+
+/** Of an object, what it requires. Undefined where a part of it has no example. */
+function exampleOf(schema: ShownSchema): unknown {
+  const { examples, properties = {}, required = [], items } = schema
+  const given = examples?.[0] ?? schema.enum?.[0]
+  if (given !== undefined) return given
+  if (items !== undefined) {
+    const item = exampleOf(items)
+    return item === undefined ? undefined : [item]
+  }
+  const fields = required.map((name) => [name, exampleOf(properties[name] ?? {})] as const)
+  if (fields.length === 0 || fields.some(([, example]) => example === undefined)) return undefined
+  return Object.fromEntries(fields)
 }

@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv'
 import { expect, it } from 'vitest'
-import { boundTextLength } from './text-length.ts'
+import { boundTextLength } from './validation.ts'
 
 const check = boundTextLength(new Ajv()).compile({ type: 'string', minLength: 2, maxLength: 4 })
 

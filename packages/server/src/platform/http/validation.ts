@@ -7,12 +7,17 @@
  * errors collected: a hostile body costs no more than a good one.
  */
 import { type FieldError, partialKeyword } from '@postrider/contract'
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
+import {
+  Ajv,
+  type ErrorObject,
+  type FuncKeywordDefinition,
+  type Options,
+  type ValidateFunction,
+} from 'ajv'
 import { parseDateTime } from '../date-time.ts'
 import { ApiError } from '../errors.ts'
 import { compileNulls, type TakeNullsOut } from './absent-fields.ts'
 import { describeErrors } from './describe-errors.ts'
-import { boundTextLength } from './text-length.ts'
 
 export type Check = (value: unknown) => true | { error: ApiError }
 
@@ -116,5 +121,54 @@ function countNodes(value: unknown, max: number): number {
     if (children.length > max) return max
     for (const child of children) open.push(child)
   }
+  return count
+}
+
+/**
+ * `minLength` and `maxLength` of JSON Schema, which count characters (code points), at a cost that the
+ * limit bounds and not the text: Ajv counts every character of a text of megabytes to refuse it.
+ */
+export function boundTextLength(ajv: Ajv): Ajv {
+  for (const keyword of ['minLength', 'maxLength'] as const) {
+    ajv.removeKeyword(keyword)
+    ajv.addKeyword(keywordOf(keyword))
+  }
+  return ajv
+}
+
+function keywordOf(keyword: 'minLength' | 'maxLength'): FuncKeywordDefinition {
+  const fits = keyword === 'minLength' ? isLongEnough : isShortEnough
+  return {
+    keyword,
+    type: 'string',
+    schemaType: 'number',
+    errors: true,
+    compile(limit: number) {
+      const check: ReturnType<NonNullable<FuncKeywordDefinition['compile']>> = (text: string) => {
+        if (fits(text, limit)) return true
+        const what = keyword === 'minLength' ? 'fewer' : 'more'
+        const message = `must NOT have ${what} than ${limit} characters`
+        check.errors = [{ keyword, params: { limit }, message }]
+        return false
+      }
+      return check
+    },
+  }
+}
+
+/** A character is one or two units of a string. */
+function isShortEnough(text: string, max: number): boolean {
+  if (text.length <= max) return true
+  return text.length <= 2 * max && countCharacters(text) <= max
+}
+
+function isLongEnough(text: string, min: number): boolean {
+  if (text.length < min) return false
+  return text.length >= 2 * min || countCharacters(text) >= min
+}
+
+function countCharacters(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
   return count
 }
