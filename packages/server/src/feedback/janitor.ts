@@ -1,13 +1,10 @@
 /** Removes what is kept aside and what stayed unmatched, when it is older than what is kept of emails. */
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
-import { dropOldUnmatched } from './apply/unmatched-store.ts'
+import { createJanitor } from '../platform/work/janitor.ts'
+import type { PeriodicTask } from '../platform/work/periodic-task.ts'
+import { dropOldParked } from './apply/park-store.ts'
 import { dropOldRefused } from './intake/inbox-store.ts'
-
-const INTERVAL_MS = 10 * 60_000
-const PIECE = 1_000
-const PIECES_MAX = 200
 
 /** A round answers how many callbacks and reports went. */
 export function createFeedbackJanitor(deps: {
@@ -16,15 +13,12 @@ export function createFeedbackJanitor(deps: {
   readonly retentionMs: number
 }): PeriodicTask {
   const { db, log, retentionMs } = deps
-  return createPeriodicTask({
+  return createJanitor({
     name: 'feedback janitor',
     log,
-    intervalMs: INTERVAL_MS,
-    piece: PIECE,
-    piecesMax: PIECES_MAX,
     async round(inPieces) {
-      const callbacks = await inPieces(() => dropOldRefused(db, retentionMs, PIECE))
-      const reports = await inPieces(() => dropOldUnmatched(db, retentionMs, PIECE))
+      const callbacks = await inPieces((limit) => dropOldRefused(db, retentionMs, limit))
+      const reports = await inPieces((limit) => dropOldParked(db, retentionMs, limit))
       if (callbacks + reports > 0) log.info({ callbacks, reports }, 'unmatched_feedback.removed')
       return callbacks + reports
     },

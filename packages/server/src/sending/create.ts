@@ -6,7 +6,7 @@ import type { DiskGuard } from '../platform/disk-guard.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
-import { createJanitor } from './janitor.ts'
+import { createSendingJanitor } from './janitor.ts'
 import { phishingRoutes } from './phishing/routes.ts'
 import { createSendQueue, type SendQueueDeps } from './queue/create.ts'
 import { createQueueWakeups } from './queue/queue-wakeups.ts'
@@ -49,7 +49,7 @@ export function createSending(deps: SendingDeps) {
       wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId), isChanged: true }])
     },
     services: [...queue, ...(watch?.services ?? [])],
-    janitor: createJanitor({ db, log, retentionMs }),
+    janitor: createSendingJanitor({ db, log, retentionMs }),
     /** What `/readyz` tells of the queue. */
     readiness: watch?.queueWatch,
     routes(app: HttpApp) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { useSending } from '../../test/sender.ts'
 import { silent } from '../../test/sending.ts'
-import { createJanitor } from './janitor.ts'
+import { createSendingJanitor } from './janitor.ts'
 
 const world = useSending()
 
@@ -13,7 +13,7 @@ it('removes idempotency keys after 24 hours, and no others', async () => {
             now() - case when i <= 7000 then interval '24 hours 1 second' else interval '23 hours' end
        from generate_series(1, 7010) as i`,
   )
-  const janitor = createJanitor({ db, log: silent, retentionMs: 86_400_000 })
+  const janitor = createSendingJanitor({ db, log: silent, retentionMs: 86_400_000 })
   expect(await janitor.runOnce()).toBe(7000)
   expect(await janitor.runOnce()).toBe(0)
   const { rows } = await db.query('select count(*)::int as n from sending_idempotency')
@@ -28,7 +28,7 @@ it('removes the last errors of mailers after their retention, and no others', as
      values ('tn_a', 'smtp_1', 'network', now() - interval '24 hours 1 second', '', '', ''),
             ('tn_a', 'smtp_1', 'temporary', now() - interval '23 hours', '', '', '')`,
   )
-  const janitor = createJanitor({ db, log: silent, retentionMs: 86_400_000 })
+  const janitor = createSendingJanitor({ db, log: silent, retentionMs: 86_400_000 })
   await janitor.runOnce()
   const { rows } = await db.query('select category from mailers_error')
   expect(rows).toEqual([{ category: 'temporary' }])
@@ -43,7 +43,7 @@ it('removes sent copies after their retention, and no others', async () => {
      values ('tn_a', 'r1', 'smtp_1', 0, '', 1, now() - interval '24 hours 1 second', now()),
             ('tn_b', 'r2', 'smtp_2', 0, '', 1, now() - interval '23 hours', now())`,
   )
-  const janitor = createJanitor({ db, log: silent, retentionMs: 86_400_000 })
+  const janitor = createSendingJanitor({ db, log: silent, retentionMs: 86_400_000 })
   await janitor.runOnce()
   const { rows } = await db.query('select ref_id from sending_sent_copy')
   expect(rows).toEqual([{ ref_id: 'r2' }])

@@ -6,32 +6,29 @@
 import { deleteOldErrors } from '../mailers/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
+import { createJanitor } from '../platform/work/janitor.ts'
+import type { PeriodicTask } from '../platform/work/periodic-task.ts'
 import { deleteOldKeys } from './accept/key-store.ts'
 import { dropOldSentCopies } from './sent-copies/claim-store.ts'
 
-const INTERVAL_MS = 10 * 60_000
 const PIECE = 5_000
-const PIECES_MAX = 200
 
 /** A round answers how many keys went. */
-export function createJanitor(deps: {
+export function createSendingJanitor(deps: {
   readonly db: Db
   readonly log: Logger
   readonly retentionMs: number
 }): PeriodicTask {
   const { db, log, retentionMs } = deps
-  return createPeriodicTask({
+  return createJanitor({
     name: 'janitor',
     log,
-    intervalMs: INTERVAL_MS,
     piece: PIECE,
-    piecesMax: PIECES_MAX,
     async round(inPieces) {
       await deleteOldErrors(db, retentionMs)
-      const copies = await inPieces(() => dropOldSentCopies(db, retentionMs, PIECE))
+      const copies = await inPieces((limit) => dropOldSentCopies(db, retentionMs, limit))
       if (copies > 0) log.info({ copies }, 'sent_copies.removed')
-      const removed = await inPieces(() => deleteOldKeys(db, PIECE))
+      const removed = await inPieces((limit) => deleteOldKeys(db, limit))
       if (removed > 0) log.info({ removed }, 'idempotency_keys.removed')
       return removed
     },

@@ -4,12 +4,9 @@
  */
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
-import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
+import { createJanitor } from '../platform/work/janitor.ts'
+import type { PeriodicTask } from '../platform/work/periodic-task.ts'
 import { deleteOldAuditEntries } from './audit-store.ts'
-
-const INTERVAL_MS = 10 * 60_000
-const PIECE = 1_000
-const PIECES_MAX = 200
 
 /** A round answers how many entries it removed. */
 export function createAuditJanitor(deps: {
@@ -18,14 +15,11 @@ export function createAuditJanitor(deps: {
   readonly retentionMs: number
 }): PeriodicTask {
   const { db, log, retentionMs } = deps
-  return createPeriodicTask({
+  return createJanitor({
     name: 'audit janitor',
     log,
-    intervalMs: INTERVAL_MS,
-    piece: PIECE,
-    piecesMax: PIECES_MAX,
     async round(inPieces) {
-      const removed = await inPieces(() => deleteOldAuditEntries(db, retentionMs, PIECE))
+      const removed = await inPieces((limit) => deleteOldAuditEntries(db, retentionMs, limit))
       if (removed > 0) log.info({ removed }, 'audit_entries.removed')
       return removed
     },
