@@ -2,9 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { createSmtpServer } from '@postrider/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type App, compose } from '../src/compose.ts'
-import { loadConfig } from '../src/config.ts'
-import { createLogger } from '../src/platform/log.ts'
+import type { App } from '../src/compose.ts'
+import { ADMIN_TOKEN, composeForTest } from './composed-app.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { emailBody } from './sending.ts'
 
@@ -17,25 +16,10 @@ let app: App
 let base: string
 let text: string
 
-const ADMIN_TOKEN = 'a-token-of-the-operator-for-tests'
-
 beforeAll(async () => {
   database = await createTestDatabase()
-  const config = loadConfig({
-    POSTRIDER_DATABASE_URL: database.url,
-    POSTRIDER_SECRET_KEYS: `k:${Buffer.alloc(32, 7).toString('base64')}`,
-    POSTRIDER_ADMIN_TOKEN: ADMIN_TOKEN,
-    POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
-    POSTRIDER_AUTH_CONFIRM_DELAY: '0ms',
-    POSTRIDER_PORT: '0',
-    POSTRIDER_INBOUND_PORT: '0',
-  })
-  app = compose({
-    config,
-    secrets: { secretKeys: config.secretKeys ?? '', adminToken: config.adminToken ?? '' },
-    databaseUrl: database.url,
-    log: createLogger({ level: 'silent' }),
-    build: { version: '0.0.0', commit: 'unknown' },
+  app = composeForTest(database.url, {
+    env: { POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8', POSTRIDER_AUTH_CONFIRM_DELAY: '0ms' },
   })
   await app.start()
   const { host, port } = app.address()

@@ -3,17 +3,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { eventNames, type OperationId, operations, tags, webhookEvents } from '@postrider/contract'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type App, compose } from '../src/compose.ts'
-import { loadConfig } from '../src/config.ts'
-import { createLogger } from '../src/platform/log.ts'
+import type { App } from '../src/compose.ts'
+import { composeForTest } from './composed-app.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 const golden = new URL('../../../docs/openapi.json', import.meta.url)
 const manifest: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 )
-const ADMIN_TOKEN = 'operator-token-1'
-
 interface Described {
   readonly operationId: string
   readonly tags: readonly string[]
@@ -62,21 +59,9 @@ let document: Document
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  const config = loadConfig({
-    POSTRIDER_DATABASE_URL: database.url,
-    POSTRIDER_SECRET_KEYS: `k:${Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')}`,
-    POSTRIDER_ADMIN_TOKEN: ADMIN_TOKEN,
-    POSTRIDER_ROLES: 'api',
-    POSTRIDER_PORT: '0',
-    POSTRIDER_INBOUND_PORT: '0',
-    POSTRIDER_PUBLIC_URL: 'https://mail.example.com',
-  })
-  app = compose({
-    config,
-    secrets: { secretKeys: config.secretKeys ?? '', adminToken: ADMIN_TOKEN },
-    databaseUrl: database.url,
-    log: createLogger({ level: 'silent' }),
-    build: { version: manifest.version, commit: 'unknown' },
+  app = composeForTest(database.url, {
+    env: { POSTRIDER_ROLES: 'api', POSTRIDER_PUBLIC_URL: 'https://mail.example.com' },
+    version: manifest.version,
   })
   await app.start()
   const { host, port } = app.address()

@@ -1,13 +1,10 @@
 /** Accounts at relay providers in the service as it is composed, with the sending domains that use them. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type App, compose } from '../src/compose.ts'
-import { loadConfig } from '../src/config.ts'
+import type { App } from '../src/compose.ts'
 import { insertDomainMailer } from '../src/mailers/index.ts'
 import { newId } from '../src/platform/ids.ts'
-import { createLogger } from '../src/platform/log.ts'
+import { ADMIN_TOKEN, composeForTest } from './composed-app.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
-
-const ADMIN_TOKEN = 'operator-token-1'
 
 let database: TestDatabase
 let app: App
@@ -16,21 +13,7 @@ let apiKey: string
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  const config = loadConfig({
-    POSTRIDER_DATABASE_URL: database.url,
-    POSTRIDER_SECRET_KEYS: `k:${Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')}`,
-    POSTRIDER_ADMIN_TOKEN: ADMIN_TOKEN,
-    POSTRIDER_ROLES: 'api',
-    POSTRIDER_PORT: '0',
-    POSTRIDER_INBOUND_PORT: '0',
-  })
-  app = compose({
-    config,
-    secrets: { secretKeys: config.secretKeys ?? '', adminToken: ADMIN_TOKEN },
-    databaseUrl: database.url,
-    log: createLogger({ level: 'silent' }),
-    build: { version: '0.0.0', commit: 'unknown' },
-  })
+  app = composeForTest(database.url, { env: { POSTRIDER_ROLES: 'api' } })
   await app.start()
   const made = await call('POST', '/admin/v1/tenants', { name: 'Acme' }, ADMIN_TOKEN)
   tenantId = made.body.tenant_id
