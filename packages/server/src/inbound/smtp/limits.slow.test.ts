@@ -1,20 +1,11 @@
 /** What peers cannot take more of than is theirs, and how they are told. */
 import { connect } from 'node:net'
 import { createRawClient, type RawClient } from '@postrider/testkit'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { listenerLimits } from './limits.ts'
-import { sendData, startListener, type TestListener } from './listener.fixture.ts'
+import { sendData, useListeners } from './listener.fixture.ts'
 
-let started: TestListener[] = []
-const start = async (...o: Parameters<typeof startListener>) => {
-  const one = await startListener(...o)
-  started.push(one)
-  return one
-}
-afterEach(async () => {
-  await Promise.all(started.map((one) => one.stop()))
-  started = []
-})
+const start = useListeners()
 
 const MESSAGE = 'Subject: one\r\n\r\nHello\r\n'
 

@@ -1,5 +1,6 @@
 /** A listener on loopback before routes and a store in memory, and what came of it. */
 import { createRawClient, type RawClient } from '@postrider/testkit'
+import { afterEach } from 'vitest'
 import { createLogger } from '../../platform/log.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import { makeSelfSigned } from '../../platform/self-signed.ts'
@@ -104,4 +105,18 @@ export async function sendData(client: RawClient, message: string | Buffer): Pro
   client.send(message)
   client.send(message.toString('latin1').endsWith('\r\n') ? '.\r\n' : '\r\n.\r\n')
   return client.see(/^\d{3} .*\r\n/)
+}
+
+/** Starts listeners for a file of tests; after each test they end. */
+export function useListeners(): typeof startListener {
+  let started: TestListener[] = []
+  afterEach(async () => {
+    await Promise.all(started.map((one) => one.stop()))
+    started = []
+  })
+  return async (...o) => {
+    const one = await startListener(...o)
+    started.push(one)
+    return one
+  }
 }

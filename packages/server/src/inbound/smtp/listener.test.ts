@@ -1,18 +1,9 @@
 import { createRawClient } from '@postrider/testkit'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { smuggled, smugglers } from '../../../../mail/test/smugglers.ts'
-import { sendData, startListener, type TestListener } from './listener.fixture.ts'
+import { sendData, useListeners } from './listener.fixture.ts'
 
-let started: TestListener[] = []
-const start = async (...o: Parameters<typeof startListener>) => {
-  const one = await startListener(...o)
-  started.push(one)
-  return one
-}
-afterEach(async () => {
-  await Promise.all(started.map((one) => one.stop()))
-  started = []
-})
+const start = useListeners()
 
 const MESSAGE = 'From: ada@sender.test\r\nSubject: one\r\n\r\nHello\r\n'
 const bodyOf = (raw: Buffer | undefined) =>

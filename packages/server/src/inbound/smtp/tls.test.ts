@@ -4,20 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { createRawClient, type RawClient } from '@postrider/testkit'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { makeSelfSigned } from '../../platform/self-signed.ts'
-import { certificate, sendData, startListener, type TestListener } from './listener.fixture.ts'
+import { certificate, sendData, useListeners } from './listener.fixture.ts'
 
-let started: TestListener[] = []
-const start = async (...o: Parameters<typeof startListener>) => {
-  const one = await startListener(...o)
-  started.push(one)
-  return one
-}
-afterEach(async () => {
-  await Promise.all(started.map((one) => one.stop()))
-  started = []
-})
+const start = useListeners()
 
 const TRUSTING = { ca: certificate.cert, servername: 'mx.postrider.test' }
 
