@@ -5,9 +5,9 @@ import { createTestDatabase, type TestDatabase } from '../test/database.ts'
 import { runCli } from './cli.ts'
 import { sealPrivateKey } from './domains/domain.ts'
 import { openPassword, sealPassword } from './mailers/mailer.ts'
-import { sealToken } from './mailers/oauth/tokens/mailer-token.ts'
 import { sealClientSecret } from './mailers/oauth/apps/oauth-app.ts'
 import { loginPlaceOf } from './mailers/oauth/login/start-login.ts'
+import { sealToken } from './mailers/oauth/tokens/mailer-token.ts'
 import {
   checkKeys,
   createKeyRing,

@@ -3,16 +3,16 @@
 import type { IncomingEmail } from '@postrider/contract'
 import { createMessageParser, createUserAgentReader, type MessageParser } from '@postrider/mail'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { createIngest, type Ingest } from '../src/inbound/ingest/ingest.ts'
+import type { MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
+import { storeReceived } from '../src/inbound/ingest/store-received.ts'
 import {
   createInboundWorker,
   type InboundWorker,
   type InboundWorkerDeps,
   type ReportedResult,
 } from '../src/inbound/process/inbound-worker.ts'
-import { createIngest, type Ingest } from '../src/inbound/ingest/ingest.ts'
 import { createMessageReader, type MessageReaderDeps } from '../src/inbound/process/read-message.ts'
-import type { MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
-import { storeReceived } from '../src/inbound/ingest/store-received.ts'
 import { createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createFailpoints } from '../src/platform/failpoints.ts'

@@ -12,8 +12,8 @@ import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Relays } from '../relays/index.ts'
 import type { Wakeups } from '../webhooks/index.ts'
-import { domainRoutes } from './routes.ts'
 import { createDomainWork, domainWorkOutcomes } from './check/worker.ts'
+import { domainRoutes } from './routes.ts'
 
 export interface DomainsDeps {
   readonly db: Db

@@ -16,12 +16,12 @@ import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
 import { type AddDomainDeps, addDomain } from './add/add-domain.ts'
 import { type DeleteDomainDeps, deleteDomain } from './change/delete-domain.ts'
-import { settingsOf, toWire } from './domain-wire.ts'
-import { getDomain } from './get-domain.ts'
-import { listDomains } from './list-domains.ts'
 import { rotateKey } from './change/rotate-key.ts'
 import { type UpdateDomainDeps, updateDomain } from './change/update-domain.ts'
 import { type VerifyDeps, verifyDomain } from './check/verify-domain.ts'
+import { settingsOf, toWire } from './domain-wire.ts'
+import { getDomain } from './get-domain.ts'
+import { listDomains } from './list-domains.ts'
 
 export type DomainRoutesDeps = AddDomainDeps & DeleteDomainDeps & UpdateDomainDeps & VerifyDeps
 

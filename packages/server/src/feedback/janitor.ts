@@ -3,7 +3,7 @@ import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { createJanitor } from '../platform/work/janitor.ts'
 import type { PeriodicTask } from '../platform/work/periodic-task.ts'
-import { dropOldParked } from './apply/park-store.ts'
+import { dropOldUnmatched } from './apply/unmatched-store.ts'
 import { dropOldRefused } from './intake/inbox-store.ts'
 
 /** A round answers how many callbacks and reports went. */
@@ -18,7 +18,7 @@ export function createFeedbackJanitor(deps: {
     log,
     async round(inPieces) {
       const callbacks = await inPieces((limit) => dropOldRefused(db, retentionMs, limit))
-      const reports = await inPieces((limit) => dropOldParked(db, retentionMs, limit))
+      const reports = await inPieces((limit) => dropOldUnmatched(db, retentionMs, limit))
       if (callbacks + reports > 0) log.info({ callbacks, reports }, 'unmatched_feedback.removed')
       return callbacks + reports
     },

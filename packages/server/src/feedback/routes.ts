@@ -6,7 +6,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../platform/errors.ts'
-import { refuseEncoded } from '../platform/http/json-body.ts'
+import { refuseEncoded } from '../platform/http/body/json-body.ts'
 import type { CalledBack } from '../relays/index.ts'
 import type { CallbackIntake } from './intake/take-callback.ts'
 

@@ -15,12 +15,12 @@ import { createReturnPathTokens, type ReturnPathTokens } from '../sending/index.
 import type { ReceiverRules, Wakeups } from '../webhooks/index.ts'
 import { isHeld } from './domains/domain-store.ts'
 import { inboundRoutes } from './domains/routes.ts'
-import { createInboundWorker } from './process/inbound-worker.ts'
 import { createIngest, type Ingest } from './ingest/ingest.ts'
 import { createInboundJanitor } from './ingest/janitor.ts'
+import { inboundMessageRoutes } from './messages/routes.ts'
+import { createInboundWorker } from './process/inbound-worker.ts'
 import { createInboundGauge, createInboundObserver } from './process/observe-inbound.ts'
 import { createMessageReader } from './process/read-message.ts'
-import { inboundMessageRoutes } from './messages/routes.ts'
 import { createListener, type ListenerDeps } from './smtp/create.ts'
 
 export interface CreateInboundDeps extends ListenerDeps {

@@ -12,17 +12,17 @@ export {
   setDomainVerified,
 } from './domain-store.ts'
 export { findMailers, type NoMailer, noMailer, type WantedMailer } from './find-mailers.ts'
-export { ImapError } from './imap/session/imap-error.ts'
-export type { ImapSession } from './imap/session/imap-session.ts'
 export {
   listMailboxes,
   loadMailbox,
   type Mailbox,
   type WatchedMailbox,
 } from './imap/load-mailbox.ts'
-export { type LoggedIn, type LogInDeps, logIn } from './imap/session/log-in.ts'
 export type { MailboxHealth } from './imap/mailbox-health.ts'
 export type { FolderBaseline, WatchedFolder } from './imap/mailbox-settings.ts'
+export { ImapError } from './imap/session/imap-error.ts'
+export type { ImapSession } from './imap/session/imap-session.ts'
+export { type LoggedIn, type LogInDeps, logIn } from './imap/session/log-in.ts'
 export { examineFolder } from './imap/session/open-folder.ts'
 export {
   offerPermission,
@@ -40,11 +40,11 @@ export {
   type SmtpMailerForSend,
 } from './load-mailer.ts'
 export { defaultUncertain, isDomainMailer, type Mailer, passwordPlaceOf } from './mailer.ts'
-export { type AccessTokens, createAccessTokens } from './oauth/tokens/access-tokens.ts'
-export { findSentMailer, type SentMailer } from './oauth/find-sent-mailer.ts'
-export { tokenPlaceOf } from './oauth/tokens/mailer-token.ts'
 export { clientSecretPlaceOf } from './oauth/apps/oauth-app.ts'
+export { findSentMailer, type SentMailer } from './oauth/find-sent-mailer.ts'
 export { loginPlaceOf } from './oauth/login/start-login.ts'
+export { type AccessTokens, createAccessTokens } from './oauth/tokens/access-tokens.ts'
+export { tokenPlaceOf } from './oauth/tokens/mailer-token.ts'
 export type { MailerDeps } from './smtp/configure-smtp.ts'
 export type { Acquired, SmtpLease } from './smtp/connection-pool.ts'
 export { ehloNameOf, qualifiedNameOf } from './smtp/ehlo-name.ts'

@@ -1,8 +1,8 @@
 /** What the adapters have in common where a provider did not take a mail. */
 import { type FailureCategory, failedReasonOf } from '@postrider/mail'
 import { parseJson } from '../platform/json.ts'
-import type { RelayAnswer, RelayFailure } from './relay.ts'
 import { storable } from './callbacks/report-fields.ts'
+import type { RelayAnswer, RelayFailure } from './relay.ts'
 
 const RETRY_AFTER_MS_MAX = 24 * 3_600_000
 

@@ -1,5 +1,7 @@
 /** Relay providers: the front door. Routes are mounted by `create.ts`. */
 export { accountPlaceOf } from './accounts/account.ts'
+export { type CalledBack, findAccountByToken, loadAccount } from './accounts/load-account.ts'
+export { listRelayKinds } from './accounts/store.ts'
 export { adapterOf } from './adapters.ts'
 export { createRelayCalls, type Relays, type RelaysDeps } from './call-relays.ts'
 export {
@@ -8,7 +10,6 @@ export {
   createCallbackReader,
 } from './callbacks/callback-reader.ts'
 export { withoutStatus } from './failure.ts'
-export { type CalledBack, findAccountByToken, loadAccount } from './accounts/load-account.ts'
 export type {
   ObservedRequest,
   RelayCallOptions,
@@ -36,4 +37,3 @@ export type {
   RelaySendOutcome,
   RelaySimulator,
 } from './relay.ts'
-export { listRelayKinds } from './accounts/store.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import type { Db, Statement } from '../platform/db/index.ts'
-import type { TenantIdentity } from '../platform/http/admission.ts'
+import type { TenantIdentity } from '../platform/http/bounds/admission.ts'
 import { believedMs, createKeyAuthenticator } from './authenticate-key.ts'
 import { createApiKey } from './create-api-key.ts'
 import { createTenant } from './create-tenant.ts'

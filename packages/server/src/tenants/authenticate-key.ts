@@ -16,7 +16,7 @@ import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { networkOf } from '../platform/address-network.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
-import type { AuthenticateKey, TenantIdentity } from '../platform/http/admission.ts'
+import type { AuthenticateKey, TenantIdentity } from '../platform/http/bounds/admission.ts'
 import { hashApiKey, isSoundApiKey } from './api-key.ts'
 import { type ApiKey, findApiKeysByHash } from './store.ts'
 

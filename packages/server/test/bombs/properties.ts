@@ -13,7 +13,7 @@ import { decodeHeaderText } from '../../../mail/src/parse/header-values.ts'
 import { parseMessage } from '../../../mail/src/parse/parse-message.ts'
 import { createReplyParser } from '../../../mail/src/smtp/reply-parser.ts'
 import { textOfHtml } from '../../../mail/src/text-of-html.ts'
-import { parseJson } from '../../src/platform/http/json-body.ts'
+import { parseJson } from '../../src/platform/http/body/json-body.ts'
 import { bytes, refusing, utf8 } from './parser.ts'
 
 export interface Property {

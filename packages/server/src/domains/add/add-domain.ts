@@ -9,12 +9,12 @@ import type { AddDomainBody, RelayKind } from '@postrider/contract'
 import { type CheckBounds, countedCheck } from '../../platform/counted-check.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { listRelayKinds } from '../../relays/index.ts'
-import { beginDomain, gone, type Wanted } from './begin-domain.ts'
-import { checkBody, checkSimulated } from './check-body.ts'
-import { createAtProvider } from './create-at-provider.ts'
 import type { DeleteDeps } from '../change/delete-at-provider.ts'
 import type { SendingDomain } from '../domain.ts'
 import { getDomain } from '../store.ts'
+import { beginDomain, gone, type Wanted } from './begin-domain.ts'
+import { checkBody, checkSimulated } from './check-body.ts'
+import { createAtProvider } from './create-at-provider.ts'
 
 export interface AddDomainDeps extends DeleteDeps {
   readonly checks: CheckBounds

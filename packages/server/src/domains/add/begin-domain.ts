@@ -10,14 +10,14 @@ import { isForeignKeyViolation } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { adapterOf } from '../../relays/index.ts'
-import type { CheckedDomain } from './check-body.ts'
-import { isTaken } from '../claim-store.ts'
-import { STAGE_LEASE_MS } from './create-at-provider.ts'
 import { type DeleteDeps, deleteAtProvider } from '../change/delete-at-provider.ts'
+import { isTaken } from '../claim-store.ts'
 import { type DkimKey, keyOfTurn, type NewDomain } from '../domain.ts'
-import { makeKey, sealKey } from './make-key.ts'
 import { FIRST_FENCE, renewCreating, type Turn, takeTurn } from '../stage-store.ts'
 import { getDomain, insertDomain } from '../store.ts'
+import type { CheckedDomain } from './check-body.ts'
+import { STAGE_LEASE_MS } from './create-at-provider.ts'
+import { makeKey, sealKey } from './make-key.ts'
 
 export interface Wanted extends CheckedDomain {
   readonly tenantId: string

@@ -2,8 +2,8 @@
 import type { AddDomainBody, FieldError, JsonObject } from '@postrider/contract'
 import { problemOfCustomArgs } from '../../platform/custom-args.ts'
 import { validationError } from '../../platform/errors.ts'
-import { checkName, isAddress, isReservedName, problemOfSelector } from './check-name.ts'
 import type { NewDomain } from '../domain.ts'
+import { checkName, isAddress, isReservedName, problemOfSelector } from './check-name.ts'
 
 export interface CheckedDomain {
   /** In wire form. */

@@ -3,8 +3,8 @@
  * done it, or has none, for three days at most. What is left there then sends nothing for anybody.
  */
 import type { Logger } from '../../platform/log.ts'
-import { callProvider } from '../call-provider.ts'
 import { type CreateDeps, waitAfter } from '../add/create-at-provider.ts'
+import { callProvider } from '../call-provider.ts'
 import { endDomain, putOff, type Turn } from '../stage-store.ts'
 
 export interface DeleteDeps extends CreateDeps {

@@ -6,13 +6,13 @@
 import type { MailerKey } from '../../mailers/index.ts'
 import { deleteDomainMailer } from '../../mailers/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { releaseDomain } from '../claim-store.ts'
 import { STAGE_LEASE_MS } from '../add/create-at-provider.ts'
-import { type DeleteDeps, deleteAtProvider } from './delete-at-provider.ts'
+import { releaseDomain } from '../claim-store.ts'
 import type { SendingDomain } from '../domain.ts'
 import { getDomain } from '../get-domain.ts'
 import { startDeleting } from '../stage-store.ts'
 import { deleteDomain as deleteRow, lockDomain } from '../store.ts'
+import { type DeleteDeps, deleteAtProvider } from './delete-at-provider.ts'
 
 export interface DeleteDomainDeps extends DeleteDeps {
   /** Those who wait for the mailer. */

@@ -8,9 +8,9 @@ import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import { adapterOf } from '../../relays/index.ts'
+import { makeKey, sealKey } from '../add/make-key.ts'
 import { keyOfTurn, type SendingDomain } from '../domain.ts'
 import { getDomain } from '../get-domain.ts'
-import { makeKey, sealKey } from '../add/make-key.ts'
 import { lockDomain, saveKeys } from '../store.ts'
 
 export interface RotateDeps {

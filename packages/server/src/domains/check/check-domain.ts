@@ -3,12 +3,13 @@
  * the provider says. A new key whose record is there is given to the provider on the way. Nothing is
  * stored here, and nothing is lost by doing it twice.
  */
-import { callProvider, callsDeadline, type ProviderDeps, type Said } from '../call-provider.ts'
+
 import { RECORDS_MAX } from '../add/create-at-provider.ts'
-import { areRecordsSeen, type Findings, seenNextKey } from './decide-check.ts'
-import type { Verdict } from './decide-record.ts'
+import { callProvider, callsDeadline, type ProviderDeps, type Said } from '../call-provider.ts'
 import type { SendingDomain } from '../domain.ts'
 import { listRecords } from '../list-records.ts'
+import { areRecordsSeen, type Findings, seenNextKey } from './decide-check.ts'
+import type { Verdict } from './decide-record.ts'
 import { lookUpRecords, type RecordLookups } from './look-up-records.ts'
 
 export interface CheckDeps extends ProviderDeps {

@@ -1,7 +1,8 @@
 /** What a check makes of a domain. Pure. */
-import { decideProvider, decideRecord, type Occasion, type Verdict } from './decide-record.ts'
+
 import { type DkimKey, keyOfTurn, type RecordState, type SendingDomain } from '../domain.ts'
 import { type DomainRecord, listRecords, PREVIOUS_SHOWN_MS, recordKeyOf } from '../list-records.ts'
+import { decideProvider, decideRecord, type Occasion, type Verdict } from './decide-record.ts'
 import type { Matches } from './look-up-records.ts'
 
 export interface Findings {

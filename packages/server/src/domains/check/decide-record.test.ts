@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decideProvider, decideRecord, MISSES_MIN, MISSES_MS_MIN } from './decide-record.ts'
 import type { RecordState } from '../domain.ts'
+import { decideProvider, decideRecord, MISSES_MIN, MISSES_MS_MIN } from './decide-record.ts'
 import type { Match } from './match-record.ts'
 
 const START = Date.parse('2026-11-20T12:00:00Z')

@@ -10,12 +10,12 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { type NewEvent, recordEvents, type Wakeups } from '../../webhooks/index.ts'
 import { claimDomain, releaseDomain } from '../claim-store.ts'
-import { type CheckedDomain, decideCheck, type Findings } from './decide-check.ts'
-import { decideNextCheck } from './decide-next-check.ts'
-import { isConfirmed } from './decide-record.ts'
 import { keyOfTurn, type SendingDomain } from '../domain.ts'
 import { listRecords, recordKeyOf } from '../list-records.ts'
 import { getDomain, lockDomain, saveCheck } from '../store.ts'
+import { type CheckedDomain, decideCheck, type Findings } from './decide-check.ts'
+import { decideNextCheck } from './decide-next-check.ts'
+import { isConfirmed } from './decide-record.ts'
 
 export interface SettleDeps {
   readonly db: Db

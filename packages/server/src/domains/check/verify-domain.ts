@@ -5,12 +5,12 @@
 import type { CheckBounds } from '../../platform/counted-check.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { recordEvents } from '../../webhooks/index.ts'
-import { type CheckDeps, checkDomain } from './check-domain.ts'
 import { type CreateDeps, createAtProvider, STAGE_LEASE_MS } from '../add/create-at-provider.ts'
 import type { SendingDomain } from '../domain.ts'
 import { getDomain } from '../get-domain.ts'
-import { type SettleDeps, settleCheck, verificationOf } from './settle-check.ts'
 import { takeTurn } from '../stage-store.ts'
+import { type CheckDeps, checkDomain } from './check-domain.ts'
+import { type SettleDeps, settleCheck, verificationOf } from './settle-check.ts'
 
 export interface VerifyDeps extends CheckDeps, SettleDeps, CreateDeps {
   readonly db: CreateDeps['db']

@@ -6,12 +6,12 @@
 import type { Logger } from '../../platform/log.ts'
 import { startTrace } from '../../platform/trace.ts'
 import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
-import { type CheckDeps, checkDomain } from './check-domain.ts'
 import { type CreateDeps, createAtProvider, STAGE_LEASE_MS } from '../add/create-at-provider.ts'
 import { deleteAtProvider } from '../change/delete-at-provider.ts'
 import type { SendingDomain } from '../domain.ts'
-import { type SettleDeps, settleCheck } from './settle-check.ts'
 import { claimDue, takeTurn } from '../stage-store.ts'
+import { type CheckDeps, checkDomain } from './check-domain.ts'
+import { type SettleDeps, settleCheck } from './settle-check.ts'
 
 export type DomainWorkOutcome = 'checked' | 'created' | 'deleted' | 'waiting' | 'failed'
 

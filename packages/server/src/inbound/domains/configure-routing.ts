@@ -24,11 +24,11 @@ import {
   lockName,
   lockUnverified,
 } from './domain-store.ts'
+import { ownerOf } from './owner.ts'
 import { domainTaken } from './ownership/domain-taken.ts'
 import { lookUpOwnership, type OwnershipDeps } from './ownership/look-up-ownership.ts'
-import { ownerOf } from './owner.ts'
-import { readDomain } from './read-domain.ts'
 import { logSettled, settleOwnership } from './ownership/settle-ownership.ts'
+import { readDomain } from './read-domain.ts'
 
 /** A name that one tenant has configured needs a TXT record from all others. */
 export const UNVERIFIED_MAX = 100

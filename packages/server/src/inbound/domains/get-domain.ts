@@ -4,8 +4,8 @@
  */
 import type { RoutedDomain } from './domain.ts'
 import { isCheckDue, lookUpOwnership, type OwnershipDeps } from './ownership/look-up-ownership.ts'
-import { readDomain } from './read-domain.ts'
 import { logSettled, settleLocked } from './ownership/settle-ownership.ts'
+import { readDomain } from './read-domain.ts'
 
 export async function getInboundDomain(
   deps: OwnershipDeps,

@@ -18,10 +18,10 @@ import { checkRepeatedDomain } from './check-repeated.ts'
 import type { InboundDeps } from './configure-routing.ts'
 import type { RoutedDomain } from './domain.ts'
 import { touchDomain } from './domain-store.ts'
-import { isCheckDue, lookUpOwnership } from './ownership/look-up-ownership.ts'
 import { ownerOf } from './owner.ts'
-import { readDomain } from './read-domain.ts'
+import { isCheckDue, lookUpOwnership } from './ownership/look-up-ownership.ts'
 import { lockForSettling, logSettled, settleOwnership } from './ownership/settle-ownership.ts'
+import { readDomain } from './read-domain.ts'
 import { usernamesWithWebhooks } from './usernames/username-store.ts'
 
 export async function updateInboundDomain(

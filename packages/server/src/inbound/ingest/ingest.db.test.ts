@@ -15,9 +15,9 @@ import {
 import { DatabaseUnavailableError, type Db, readByIndex } from '../../platform/db/index.ts'
 import { createFailpoints } from '../../platform/failpoints.ts'
 import { createLogger } from '../../platform/log.ts'
+import { loadMessage } from '../messages/message-store.ts'
 import { createIngest } from './ingest.ts'
 import { createInboundJanitor } from './janitor.ts'
-import { loadMessage } from '../messages/message-store.ts'
 import { SEEN_MS } from './seen-store.ts'
 import { storeReceived } from './store-received.ts'
 

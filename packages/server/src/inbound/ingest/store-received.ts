@@ -8,8 +8,13 @@
  */
 import type { Tx } from '../../platform/db/index.ts'
 import { newIdAt } from '../../platform/ids.ts'
+import {
+  insertMessages,
+  insertRaws,
+  type NewMessage,
+  type NewRaw,
+} from '../messages/message-store.ts'
 import { digestLarge } from './digest.ts'
-import { insertMessages, insertRaws, type NewMessage, type NewRaw } from '../messages/message-store.ts'
 import type { InboundRoute, MailboxMail, SmtpMail } from './received-mail.ts'
 import { noteSeen, type SeenKey, seenKeyText } from './seen-store.ts'
 

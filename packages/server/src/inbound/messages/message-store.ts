@@ -9,8 +9,8 @@ import {
   textArray,
 } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import type { MessageKey } from '../process/queue-store.ts'
 import type { Envelope } from '../ingest/received-mail.ts'
+import type { MessageKey } from '../process/queue-store.ts'
 
 export interface NewRaw {
   readonly tenantId: string

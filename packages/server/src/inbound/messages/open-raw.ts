@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { readPiece } from './message-store.ts'
 import { findInboundMessage } from './find-message.ts'
+import { readPiece } from './message-store.ts'
 
 export interface OpenRawDeps {
   readonly db: Db

@@ -2,8 +2,8 @@
 import type { MessageParser, ParsedAttachment } from '@postrider/mail'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { loadMessage } from './message-store.ts'
 import { findInboundMessage } from './find-message.ts'
+import { loadMessage } from './message-store.ts'
 
 export interface ReadAttachmentDeps {
   readonly db: Db

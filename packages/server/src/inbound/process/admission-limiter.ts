@@ -6,8 +6,9 @@
  * A message that was taken before without an end is read with no other such beside it: where one of them
  * ends the process, the others are not to be blamed for it again and again.
  */
-import type { DueMessage } from './queue-store.ts'
+
 import { LARGE_BYTES } from '../ingest/received-mail.ts'
+import type { DueMessage } from './queue-store.ts'
 
 export interface AdmissionLimiter {
   /** Takes places for as many as there are, the tenants in turns; answers whose. */

@@ -9,8 +9,8 @@ import type { IncomingAttachment, IncomingEmail } from '@postrider/contract'
 import { type Authentication, type ParsedMessage, threadIdOf } from '@postrider/mail'
 import { formatMicros } from '../../platform/clock.ts'
 import { usernameOf } from '../domains/usernames/username.ts'
-import { messageUrlOf } from '../messages/message-wire.ts'
 import type { StoredMessage } from '../messages/message-store.ts'
+import { messageUrlOf } from '../messages/message-wire.ts'
 
 type Details = IncomingEmail['details']
 

@@ -26,6 +26,12 @@ import type { Logger } from '../../platform/log.ts'
 import { createLoop } from '../../platform/work/loop.ts'
 import { createPeriodicTask } from '../../platform/work/periodic-task.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
+import {
+  findMessage,
+  type LoadedMessage,
+  loadMessage,
+  loadMessages,
+} from '../messages/message-store.ts'
 import { type AdmissionLimits, usualAdmission } from './admission-limiter.ts'
 import {
   type FinishDeps,
@@ -33,7 +39,6 @@ import {
   type FinishResult,
   finishMessages,
 } from './finish-messages.ts'
-import { findMessage, type LoadedMessage, loadMessage, loadMessages } from '../messages/message-store.ts'
 import type { ClaimedMessage } from './queue-store.ts'
 import { type MessageReader, READ_TRIES_MAX } from './read-message.ts'
 import { createTakings } from './take-messages.ts'

@@ -10,9 +10,6 @@
  */
 import { examineFolder, type ImapSession, type WatchedFolder } from '../../mailers/index.ts'
 import type { Db } from '../../platform/db/index.ts'
-import { isOld } from './decide-old.ts'
-import { digestListed } from './digest-mail.ts'
-import { findSince, type ListedMessage, listTail } from './list-messages.ts'
 import {
   type FolderState,
   lockWatch,
@@ -20,6 +17,9 @@ import {
   saveFolder,
   type Watch,
 } from '../watch/mailbox-store.ts'
+import { isOld } from './decide-old.ts'
+import { digestListed } from './digest-mail.ts'
+import { findSince, type ListedMessage, listTail } from './list-messages.ts'
 
 export interface BeginOptions {
   readonly folder: WatchedFolder

@@ -12,6 +12,14 @@ import { ImapError, type ImapSession } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
+import {
+  advanceFolder,
+  type FolderState,
+  findFetched,
+  lockWatch,
+  noteFetched,
+  type Watch,
+} from '../watch/mailbox-store.ts'
 import { WatchLostError } from './begin-folder.ts'
 import { decideBatches } from './decide-batches.ts'
 import { isOld } from './decide-old.ts'
@@ -26,14 +34,6 @@ import {
   withoutContent,
 } from './fetch-messages.ts'
 import { type ListedMessage, listAbove } from './list-messages.ts'
-import {
-  advanceFolder,
-  type FolderState,
-  findFetched,
-  lockWatch,
-  noteFetched,
-  type Watch,
-} from '../watch/mailbox-store.ts'
 
 export const fetchedResults = ['stored', 'known', 'old', 'incomplete', 'gone'] as const
 export type FetchedResult = (typeof fetchedResults)[number]

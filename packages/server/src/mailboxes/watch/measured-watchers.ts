@@ -2,13 +2,13 @@
 
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Metrics } from '../../platform/metrics.ts'
+import { fetchedResults, type TakeMailDeps } from '../fetch/take-mail.ts'
 import { createLoginLimiter } from './login-limiter.ts'
 import {
   createMailboxWatchers,
   type MailboxWatchers,
   type MailboxWatchersDeps,
 } from './mailbox-watchers.ts'
-import { fetchedResults, type TakeMailDeps } from '../fetch/take-mail.ts'
 import { loginResults } from './watch-mailbox.ts'
 
 export function createMeasuredWatchers(

@@ -16,8 +16,8 @@ import {
   type WatchedFolder,
 } from '../../mailers/index.ts'
 import { type BeginOptions, beginFolder } from '../fetch/begin-folder.ts'
-import type { FolderState, Watch } from './mailbox-store.ts'
 import { type TakeMailDeps, type TakeOptions, takeMail } from '../fetch/take-mail.ts'
+import type { FolderState, Watch } from './mailbox-store.ts'
 import { createNewsWaiter } from './wait-for-news.ts'
 
 export interface WatchSessionDeps extends TakeMailDeps {

@@ -2,9 +2,9 @@
 import type { Mailer as MailerOnWire } from '@postrider/contract'
 import type { Queryable } from '../../platform/db/index.ts'
 import { asServerMailer, canFetch, type Mailer } from '../mailer.ts'
+import { showWebhooks } from './configure/mailbox-webhook.ts'
 import { foldersOf, sinceOf } from './mailbox.ts'
 import { healthToWire, type ReadMailboxHealth } from './mailbox-health.ts'
-import { showWebhooks } from './configure/mailbox-webhook.ts'
 
 export interface ShowDeps {
   readonly db: Queryable

@@ -14,12 +14,12 @@ import { isAsSafe, type MailerConfig, type ServerMailer } from '../mailer.ts'
 import { type AddressBefore, type SaveMailerDeps, saveMailer } from '../save-mailer.ts'
 import { checkHost, type LoginCheckDeps, tryLogin } from '../smtp/check-login.ts'
 import type { NewMailer } from '../store.ts'
-import type { AccessTokens } from './tokens/access-tokens.ts'
 import { getApp } from './apps/app-store.ts'
 import { loginTypeOf } from './apps/oauth-app.ts'
-import type { TokenRequestDeps } from './tokens/request-token.ts'
 import { keepGrant } from './login/save-grant.ts'
 import { serverGiven, tokenMissing, tryStored, tryToken, unknownApp } from './login/try-grant.ts'
+import type { AccessTokens } from './tokens/access-tokens.ts'
+import type { TokenRequestDeps } from './tokens/request-token.ts'
 
 export interface OAuthSmtpDeps extends LoginCheckDeps, TokenRequestDeps, SaveMailerDeps {
   readonly db: Db

@@ -2,8 +2,8 @@
 import type { Queryable } from '../../platform/db/index.ts'
 import { getServerMailer } from '../store.ts'
 import { getApp } from './apps/app-store.ts'
-import type { MailerKey } from './tokens/mailer-token.ts'
 import { PROVIDERS } from './provider.ts'
+import type { MailerKey } from './tokens/mailer-token.ts'
 
 export interface SentMailer {
   readonly isActive: boolean

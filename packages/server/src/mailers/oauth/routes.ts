@@ -25,11 +25,11 @@ import { showMailer } from '../mailer-wire.ts'
 import { type SetActiveDeps, setOAuthActive } from '../state/set-active.ts'
 import { type AppDeps, createApp } from './apps/create-app.ts'
 import { deleteApp } from './apps/delete-app.ts'
-import { type CallbackAnswer, type FinishLoginDeps, finishLogin } from './login/finish-login.ts'
 import { listApps } from './apps/list-apps.ts'
-import { type LogInDeps, logIn } from './login/log-in.ts'
 import { toWire } from './apps/oauth-app.ts'
 import { updateApp } from './apps/update-app.ts'
+import { type CallbackAnswer, type FinishLoginDeps, finishLogin } from './login/finish-login.ts'
+import { type LogInDeps, logIn } from './login/log-in.ts'
 
 export interface OAuthRoutesDeps
   extends AppDeps,

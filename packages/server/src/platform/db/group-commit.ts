@@ -41,7 +41,7 @@ export interface GroupCommitOptions<I, R> {
   run(tx: Tx, items: readonly I[]): Promise<readonly R[]>
   /** What a group did together, once it is committed. Must not throw. */
   readonly committed?: (results: readonly R[]) => void
-  /** A commit is on disk before its items are told of it, as it is by default. */
+  /** A commit is on disk before its items learn of it, which is the default. */
   readonly isFlushed?: boolean
 }
 

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import { createLogger } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
-import type { TenantIdentity } from './admission.ts'
 import { createHttpApp } from './app.ts'
+import type { TenantIdentity } from './bounds/admission.ts'
 
 const KEYS: Readonly<Record<string, TenantIdentity>> = {
   'key-all': { tenantId: 'tn_1', keyId: 'key_1', scopes: [] },

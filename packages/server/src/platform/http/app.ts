@@ -15,6 +15,16 @@ import { createFailureBudget } from '../failure-budget.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { type OperatorAccess, recordOperatorCalls } from './act-for-tenant.ts'
+import { createAllowedMethods } from './allowed-methods.ts'
+import {
+  bodyMissing,
+  isJsonContentType,
+  jsonPointer,
+  parseJson,
+  refuseEncoded,
+} from './body/json-body.ts'
+import { createJsonReader } from './body/json-reader.ts'
+import { createSchemaCompiler } from './body/validation.ts'
 import {
   type AuthenticateKey,
   checkRequestLine,
@@ -22,25 +32,19 @@ import {
   markRequest,
   requestIdOf,
   spanOf,
-} from './admission.ts'
-import { createAllowedMethods } from './allowed-methods.ts'
-import { type BodyLimits, boundBodies } from './body-budget.ts'
-import { answerRefused, createClientErrorHandler, handleUnroutable } from './broken-connections.ts'
+} from './bounds/admission.ts'
+import { type BodyLimits, boundBodies } from './bounds/body-budget.ts'
+import {
+  answerRefused,
+  createClientErrorHandler,
+  handleUnroutable,
+} from './bounds/broken-connections.ts'
+import { defaultConnectionsMax, limitConnections } from './bounds/connection-limits.ts'
+import { createRequestsUnderWay, requestsPerKeyMax } from './bounds/requests-under-way.ts'
 import { createBrokenEscapes } from './broken-escapes.ts'
 import { createClientAddress } from './client-address.ts'
-import { defaultConnectionsMax, limitConnections } from './connection-limits.ts'
 import { createErrorHandler } from './error-answer.ts'
-import {
-  bodyMissing,
-  isJsonContentType,
-  jsonPointer,
-  parseJson,
-  refuseEncoded,
-} from './json-body.ts'
-import { createJsonReader } from './json-reader.ts'
 import { createObservation, noRoute, type Observation } from './observation.ts'
-import { createRequestsUnderWay, requestsPerKeyMax } from './requests-under-way.ts'
-import { createSchemaCompiler } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifySchema {

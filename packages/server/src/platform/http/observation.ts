@@ -10,10 +10,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { createSummedLog } from '../summed-log.ts'
-import { bodyBounds } from './body-budget.ts'
-import { brokenCodes } from './broken-connections.ts'
-import { type ConnectionBound, connectionBounds } from './connection-limits.ts'
-import { requestsPerKey } from './requests-under-way.ts'
+import { bodyBounds } from './bounds/body-budget.ts'
+import { brokenCodes } from './bounds/broken-connections.ts'
+import { type ConnectionBound, connectionBounds } from './bounds/connection-limits.ts'
+import { requestsPerKey } from './bounds/requests-under-way.ts'
 
 export interface Observation {
   /** Watches one request from now until its answer is written or its caller is gone. */

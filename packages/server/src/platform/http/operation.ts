@@ -10,7 +10,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import type { Static, TSchema } from 'typebox'
 import { type Commits, watchCommits } from '../db/index.ts'
 import { idIn } from './act-for-tenant.ts'
-import type { TenantIdentity } from './admission.ts'
+import type { TenantIdentity } from './bounds/admission.ts'
 import type { DescribedOperation, OperationDetails } from './description/describe-operation.ts'
 import { afterCommit } from './error-answer.ts'
 

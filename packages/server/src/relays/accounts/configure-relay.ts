@@ -14,9 +14,9 @@ import { type Egress, isRefusedHost, notReachable } from '../../platform/egress/
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { nullAs } from '../../platform/null-as.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
+import type { RelayAdapter } from '../relay.ts'
 import { type AccountKey, hashCallbackToken, type StoredAccount, seal } from './account.ts'
 import { checkAccount, normalisedBase } from './check-account.ts'
-import type { RelayAdapter } from '../relay.ts'
 import { type AccountChange, getAccount, insertAccount, updateAccount } from './store.ts'
 
 export interface ConfigureRelayDeps {

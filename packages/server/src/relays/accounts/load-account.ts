@@ -3,8 +3,8 @@ import { type RelayKind, relayKinds } from '@postrider/contract'
 import { secretLength } from '../../platform/base62.ts'
 import type { Queryable } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
-import { hashCallbackToken, openAccount, openCallbackSecrets } from './account.ts'
 import type { CallbackSecrets, RelayAccount } from '../relay.ts'
+import { hashCallbackToken, openAccount, openCallbackSecrets } from './account.ts'
 import { getAccount, getAccountByToken } from './store.ts'
 
 /** Throws SealedValueError where the key cannot be opened. */

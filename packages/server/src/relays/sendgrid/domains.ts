@@ -10,6 +10,7 @@
  * - Whether it agrees is told by one call, the records by another: `verify` makes both.
  */
 import { memberOf, parseJson } from '../../platform/json.ts'
+import { storable, textOf } from '../callbacks/report-fields.ts'
 import type {
   RelayAccount,
   RelayAnswer,
@@ -20,7 +21,6 @@ import type {
   RelayRecord,
   RelayRequest,
 } from '../relay.ts'
-import { storable, textOf } from '../callbacks/report-fields.ts'
 import { isPage, readFailure } from './read-failure.ts'
 import { authorizationOf } from './send.ts'
 

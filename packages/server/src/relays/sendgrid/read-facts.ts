@@ -10,8 +10,8 @@
 import { memberOf } from '../../platform/json.ts'
 import { mailRefName, readMailRef } from '../callbacks/mail-ref.ts'
 import { digestOf, type Report, readReports } from '../callbacks/read-reports.ts'
-import type { RelayFact, RelayFactKind } from '../relay.ts'
 import { microsOf, textOf, wordsMax } from '../callbacks/report-fields.ts'
+import type { RelayFact, RelayFactKind } from '../relay.ts'
 
 type Meaning = Pick<
   RelayFact,

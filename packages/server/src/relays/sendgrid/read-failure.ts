@@ -8,9 +8,9 @@
  */
 import type { FailureCategory } from '@postrider/mail'
 import { memberOf, parseJson } from '../../platform/json.ts'
+import { storable, textOf } from '../callbacks/report-fields.ts'
 import { headerOf, relayFailure, retryAfterMsOf, waitUntil } from '../failure.ts'
 import type { RelayAnswer, RelayFailure } from '../relay.ts'
-import { storable, textOf } from '../callbacks/report-fields.ts'
 
 interface Verdict {
   readonly category: FailureCategory

@@ -8,8 +8,9 @@
  * It changes nothing in the mail: links and pixels are ours, and so is List-Unsubscribe.
  */
 import { dispositionOf, encodeHeaderText, mediaTypeOf } from '@postrider/mail'
-import { headerOf, isUnanswered, refusedUnasked, uncertain } from '../failure.ts'
 import { mailRefName, writeMailRef } from '../callbacks/mail-ref.ts'
+import { idLengthMax, storable } from '../callbacks/report-fields.ts'
+import { headerOf, isUnanswered, refusedUnasked, uncertain } from '../failure.ts'
 import type {
   RelayAccount,
   RelayAnswer,
@@ -19,7 +20,6 @@ import type {
   RelayRequest,
   RelaySendOutcome,
 } from '../relay.ts'
-import { idLengthMax, storable } from '../callbacks/report-fields.ts'
 import { readFailure } from './read-failure.ts'
 
 /** Those that it refuses the whole mail for. It writes some of them, others are its marks. */

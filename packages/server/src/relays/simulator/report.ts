@@ -2,8 +2,8 @@
 import { memberOf } from '../../platform/json.ts'
 import { mailRefName, readMailRef } from '../callbacks/mail-ref.ts'
 import { digestOf, type Report, readReports } from '../callbacks/read-reports.ts'
-import type { RelayFact, RelayFactKind } from '../relay.ts'
 import { microsOf, textOf, wordsMax } from '../callbacks/report-fields.ts'
+import type { RelayFact, RelayFactKind } from '../relay.ts'
 
 const kinds = [
   'delivered',

@@ -6,8 +6,9 @@
  * The same mail has the same ids, so a send that is repeated reports nothing new. Its reports come
  * from within: over the network nobody is authentic.
  */
-import { relayFailure } from '../failure.ts'
+
 import { mailRefName, writeMailRef } from '../callbacks/mail-ref.ts'
+import { relayFailure } from '../failure.ts'
 import type { RelayMail, RelaySimulation, RelaySimulator } from '../relay.ts'
 import { readFacts, type SimulatedReport } from './report.ts'
 import { type ScenarioReport, scenarioOf } from './scenarios.ts'

@@ -10,6 +10,7 @@
  * - A new key is looked up before it is taken, so its record is published first.
  */
 import { memberOf, parseJson } from '../../platform/json.ts'
+import { textOf, wordsMax } from '../callbacks/report-fields.ts'
 import type {
   RelayAccount,
   RelayAnswer,
@@ -19,7 +20,6 @@ import type {
   RelayDomains,
   RelayRecord,
 } from '../relay.ts'
-import { textOf, wordsMax } from '../callbacks/report-fields.ts'
 import { buildRequest } from './build-request.ts'
 import { failureOf } from './classify-errors.ts'
 import { readErrors, sentenceOf } from './read-errors.ts'

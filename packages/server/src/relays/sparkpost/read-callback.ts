@@ -8,8 +8,8 @@
 import { memberOf } from '../../platform/json.ts'
 import { mailRefName, readMailRef } from '../callbacks/mail-ref.ts'
 import { digestOf, type Report, readReports, reportsMax } from '../callbacks/read-reports.ts'
-import type { RelayFact } from '../relay.ts'
 import { idLengthMax, microsOf, storable, textOf, wordsMax } from '../callbacks/report-fields.ts'
+import type { RelayFact } from '../relay.ts'
 import { decideMeaning } from './decide-meaning.ts'
 
 const ADDRESS_LENGTH_MAX = 320

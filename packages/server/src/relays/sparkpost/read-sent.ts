@@ -6,9 +6,9 @@
  * nor for refused: it may have been delivered.
  */
 import { memberOf, parseJson } from '../../platform/json.ts'
+import { textOf } from '../callbacks/report-fields.ts'
 import { isUnanswered, uncertain } from '../failure.ts'
 import type { RelayAnswer, RelayFailure, RelaySendOutcome } from '../relay.ts'
-import { textOf } from '../callbacks/report-fields.ts'
 import { failureBy, failureOf, verdictOfCode } from './classify-errors.ts'
 import { errorsOf, readErrors } from './read-errors.ts'
 

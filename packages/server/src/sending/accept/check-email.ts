@@ -27,7 +27,7 @@ import { problemOfCustomArgs } from '../../platform/custom-args.ts'
 import { parseDateTime } from '../../platform/date-time.ts'
 import { parseDuration } from '../../platform/duration.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import { jsonPointer } from '../../platform/http/json-body.ts'
+import { jsonPointer } from '../../platform/http/body/json-body.ts'
 import type { Mailbox, NewEmail, Recipient } from '../record/email.ts'
 import { checkAttachments, type Refuse } from './check-attachments.ts'
 

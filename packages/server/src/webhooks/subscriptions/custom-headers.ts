@@ -12,7 +12,7 @@ import {
   webhookHeaderNameLengthMax,
 } from '@postrider/contract'
 import { validationError } from '../../platform/errors.ts'
-import { jsonPointer } from '../../platform/http/json-body.ts'
+import { jsonPointer } from '../../platform/http/body/json-body.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 
 export type CustomHeaders = readonly (readonly [name: string, value: string])[]

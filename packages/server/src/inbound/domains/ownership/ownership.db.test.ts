@@ -4,7 +4,11 @@
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createInboundWorld, INBOUND_HOST, type InboundWorld } from '../../../../test/inbound-world.ts'
+import {
+  createInboundWorld,
+  INBOUND_HOST,
+  type InboundWorld,
+} from '../../../../test/inbound-world.ts'
 import { addMailer } from '../../../../test/sending.ts'
 import type { Key } from '../../../../test/test-api.ts'
 import { testKeyRing } from '../../../../test/webhook-api.ts'

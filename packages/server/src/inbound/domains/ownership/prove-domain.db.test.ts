@@ -5,7 +5,11 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { failingOnce } from '../../../../test/failing-once.ts'
-import { createInboundWorld, INBOUND_HOST, type InboundWorld } from '../../../../test/inbound-world.ts'
+import {
+  createInboundWorld,
+  INBOUND_HOST,
+  type InboundWorld,
+} from '../../../../test/inbound-world.ts'
 import { testKeyRing } from '../../../../test/webhook-api.ts'
 import { createReturnPathTokens } from '../../../sending/index.ts'
 import { createRouteFinder } from '../find-routes.ts'

@@ -10,7 +10,12 @@
  * or verified sending domain is there as well. A tenant that has proven a domain keeps it otherwise,
  * also while name servers are away.
  */
-import { decideRecord, findOwnershipProof, type Matches, recordKeyOf } from '../../../domains/index.ts'
+import {
+  decideRecord,
+  findOwnershipProof,
+  type Matches,
+  recordKeyOf,
+} from '../../../domains/index.ts'
 import { forgetReturnPath } from '../../../mailers/index.ts'
 import type { Tx } from '../../../platform/db/index.ts'
 import { ApiError } from '../../../platform/errors.ts'

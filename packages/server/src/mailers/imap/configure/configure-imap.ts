@@ -7,15 +7,20 @@ import { validationError } from '../../../platform/errors.ts'
 import { newId } from '../../../platform/ids.ts'
 import type { ReceiverRules, TouchedStream, Wakeups } from '../../../webhooks/index.ts'
 import { insertOnly } from '../../address-holders.ts'
-import { defaultUncertain, type MailerConfig, type ServerMailer, sealPassword } from '../../mailer.ts'
+import {
+  defaultUncertain,
+  type MailerConfig,
+  type ServerMailer,
+  sealPassword,
+} from '../../mailer.ts'
 import { getApp } from '../../oauth/apps/app-store.ts'
 import { keepGrant, type StoredGrant } from '../../oauth/login/save-grant.ts'
 import { serverGiven, tryToken, unknownApp } from '../../oauth/login/try-grant.ts'
 import { checkFields } from '../../smtp/check-fields.ts'
 import type { MailerDeps } from '../../smtp/configure-smtp.ts'
 import type { NewMailer } from '../../store.ts'
-import { checkImapConfig, checkMailboxFields, defaultFolders } from './check-fields.ts'
 import { newFolder } from '../mailbox.ts'
+import { checkImapConfig, checkMailboxFields, defaultFolders } from './check-fields.ts'
 import { checkMailboxWebhook, saveMailboxWebhook } from './mailbox-webhook.ts'
 import { type Credential, tryMailbox } from './try-mailbox.ts'
 

@@ -11,7 +11,13 @@
 import type { ImapConfigChange, UpdateImapBody } from '@postrider/contract'
 import { ApiError, validationError } from '../../../platform/errors.ts'
 import { nullAs } from '../../../platform/null-as.ts'
-import { canSend, isAsSafe, type MailerConfig, type ServerMailer, sealPassword } from '../../mailer.ts'
+import {
+  canSend,
+  isAsSafe,
+  type MailerConfig,
+  type ServerMailer,
+  sealPassword,
+} from '../../mailer.ts'
 import { getApp } from '../../oauth/apps/app-store.ts'
 import { loginTypeOf } from '../../oauth/apps/oauth-app.ts'
 import { keepGrant, type StoredGrant } from '../../oauth/login/save-grant.ts'
@@ -21,12 +27,12 @@ import { checkConfigChange } from '../../smtp/check-config.ts'
 import { checkFields } from '../../smtp/check-fields.ts'
 import { reopenPassword } from '../../state/reopen-password.ts'
 import { getServerMailer } from '../../store.ts'
+import { foldersOf, mailboxServerOf, newFolder, withMailboxServer } from '../mailbox.ts'
+import type { WatchedFolder } from '../mailbox-settings.ts'
 import { type CheckedMailbox, checkMailboxFields } from './check-fields.ts'
 import type { Baselines } from './check-mailbox.ts'
 import { type ImapDeps, wakeStreams } from './configure-imap.ts'
 import { getImap } from './get-imap.ts'
-import { foldersOf, mailboxServerOf, newFolder, withMailboxServer } from '../mailbox.ts'
-import type { WatchedFolder } from '../mailbox-settings.ts'
 import { checkMailboxWebhook, findMailboxWebhook, saveMailboxWebhook } from './mailbox-webhook.ts'
 import { type Credential, tryMailbox } from './try-mailbox.ts'
 

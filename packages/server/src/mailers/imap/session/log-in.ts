@@ -9,8 +9,8 @@ import { classifyImapFailure, type ImapFailure, LOCAL_REFUSALS } from '@postride
 import { pause } from '@postrider/runtime/timeout'
 import type { AccessTokenResult, AccessTokens } from '../../oauth/tokens/access-tokens.ts'
 import type { TokenFailure } from '../../oauth/tokens/request-token.ts'
-import type { ImapSession } from './imap-session.ts'
 import type { Mailbox } from '../load-mailbox.ts'
+import type { ImapSession } from './imap-session.ts'
 import { type OpenMailboxDeps, openMailbox } from './open-mailbox.ts'
 
 export interface LogInDeps extends OpenMailboxDeps {

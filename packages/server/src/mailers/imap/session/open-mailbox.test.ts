@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { createImapServer, type ImapServer } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createEgress, type Egress } from '../../../platform/egress/index.ts'
-import { type MailboxLogin, openMailbox } from './open-mailbox.ts'
 import { refusalOfImap } from '../configure/refuse-login.ts'
+import { type MailboxLogin, openMailbox } from './open-mailbox.ts'
 
 let imap: ImapServer
 let egress: Egress

@@ -10,10 +10,10 @@ import type { Queryable } from '../../../platform/db/index.ts'
 import { ApiError, validationError } from '../../../platform/errors.ts'
 import { newId } from '../../../platform/ids.ts'
 import type { KeyRing } from '../../../platform/secrets/index.ts'
+import { PROVIDERS } from '../provider.ts'
 import { getApp, insertApp } from './app-store.ts'
 import { type CheckAppDeps, checkApp, normalisedServer } from './check-app.ts'
 import { type OAuthApp, sealClientSecret } from './oauth-app.ts'
-import { PROVIDERS } from '../provider.ts'
 
 export interface AppDeps extends CheckAppDeps {
   readonly db: Queryable

@@ -8,10 +8,10 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Egress } from '../../../platform/egress/index.ts'
 import { secondMessage } from '../../address-holders.ts'
 import { emailKeyOf, type ServerMailer } from '../../mailer.ts'
-import { findAddress } from './find-address.ts'
 import type { OAuthApp } from '../apps/oauth-app.ts'
 import { PROVIDERS } from '../provider.ts'
 import type { Grant } from '../tokens/request-token.ts'
+import { findAddress } from './find-address.ts'
 import { type LastingGrant, type SaveGrantDeps, saveLogin } from './save-grant.ts'
 
 export interface AcceptGrantDeps extends SaveGrantDeps {

@@ -6,8 +6,8 @@ import { parseAddress } from '@postrider/mail'
 import { type Egress, EgressError } from '../../../platform/egress/index.ts'
 import { memberOf, parseJson } from '../../../platform/json.ts'
 import type { OAuthApp } from '../apps/oauth-app.ts'
-import { readIdToken } from './read-id-token.ts'
 import type { Grant } from '../tokens/request-token.ts'
+import { readIdToken } from './read-id-token.ts'
 
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 64 * 1024

@@ -7,10 +7,10 @@
 import type { Logger } from '../../../platform/log.ts'
 import { SealedValueError } from '../../../platform/secrets/index.ts'
 import { getServerMailer } from '../../store.ts'
-import { type AcceptGrantDeps, acceptGrant, type LoginResult } from './accept-grant.ts'
 import { getApp } from '../apps/app-store.ts'
-import { type PendingLogin, takeLogin } from './login-store.ts'
 import { requestToken, type TokenRequestDeps } from '../tokens/request-token.ts'
+import { type AcceptGrantDeps, acceptGrant, type LoginResult } from './accept-grant.ts'
+import { type PendingLogin, takeLogin } from './login-store.ts'
 import { hashState, type LoginSecret, openLoginSecret } from './start-login.ts'
 
 export interface FinishLoginDeps extends AcceptGrantDeps, TokenRequestDeps {

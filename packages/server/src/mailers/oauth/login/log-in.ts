@@ -8,11 +8,11 @@ import { ApiError, validationError } from '../../../platform/errors.ts'
 import type { RateLimit } from '../../../platform/rate-limit.ts'
 import type { ServerMailer } from '../../mailer.ts'
 import { getServerMailer } from '../../store.ts'
-import { type AcceptGrantDeps, acceptGrant } from './accept-grant.ts'
 import { getApp } from '../apps/app-store.ts'
 import { loginTypeOf, type OAuthApp, serversOf } from '../apps/oauth-app.ts'
 import { refusalOfToken } from '../tokens/refuse-token.ts'
 import { requestRefresh, type TokenRequestDeps } from '../tokens/request-token.ts'
+import { type AcceptGrantDeps, acceptGrant } from './accept-grant.ts'
 import { type StartLoginDeps, startLogin } from './start-login.ts'
 
 export interface LogInDeps extends AcceptGrantDeps, Omit<StartLoginDeps, 'db'>, TokenRequestDeps {

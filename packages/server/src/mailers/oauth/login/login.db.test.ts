@@ -3,7 +3,12 @@ import { oauthLoginAnswer } from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { emptyTables } from '../../../../test/empty-tables.ts'
-import { CALLBACK_URL, createOAuthApi, type OAuthApi, REDIRECT_URI } from '../../../../test/oauth.ts'
+import {
+  CALLBACK_URL,
+  createOAuthApi,
+  type OAuthApi,
+  REDIRECT_URI,
+} from '../../../../test/oauth.ts'
 
 let api: OAuthApi
 let appId: string

@@ -14,8 +14,8 @@ import { defaultUncertain, emailKeyOf, type ServerMailer } from '../../mailer.ts
 import { type SaveMailerDeps, saveMailer } from '../../save-mailer.ts'
 import { getServerMailer, insertMailer, type NewMailer } from '../../store.ts'
 import { lockApp } from '../apps/app-store.ts'
-import { type MailerKey, sealToken } from '../tokens/mailer-token.ts'
 import { CONFIG_TYPES, type OAuthApp, serversOf } from '../apps/oauth-app.ts'
+import { type MailerKey, sealToken } from '../tokens/mailer-token.ts'
 import type { Grant } from '../tokens/request-token.ts'
 import { findMailerOfApp, storeGrant } from '../tokens/token-store.ts'
 

@@ -10,9 +10,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { OAuthLoginType } from '@postrider/contract'
 import type { Queryable } from '../../../platform/db/index.ts'
 import type { KeyRing } from '../../../platform/secrets/index.ts'
-import { deleteExpiredLogins, insertLogin } from './login-store.ts'
 import { type OAuthApp, scopesOf } from '../apps/oauth-app.ts'
 import { PROVIDERS } from '../provider.ts'
+import { deleteExpiredLogins, insertLogin } from './login-store.ts'
 
 export interface StartLoginDeps {
   readonly db: Queryable

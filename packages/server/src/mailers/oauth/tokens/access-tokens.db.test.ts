@@ -12,11 +12,11 @@ import { createEgress } from '../../../platform/egress/index.ts'
 import { newId } from '../../../platform/ids.ts'
 import { createKeyRing } from '../../../platform/secrets/index.ts'
 import { type NewMailer, updateMailer } from '../../store.ts'
-import type { AccessTokens } from './access-tokens.ts'
 import { insertApp } from '../apps/app-store.ts'
-import { openToken } from './mailer-token.ts'
 import { sealClientSecret } from '../apps/oauth-app.ts'
 import { insertWithGrant, keepGrant } from '../login/save-grant.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import { openToken } from './mailer-token.ts'
 import { claimRefresh, getToken } from './token-store.ts'
 
 const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })

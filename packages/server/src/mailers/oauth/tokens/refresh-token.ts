@@ -21,8 +21,8 @@ import { BLAME_WINDOW_MS, detectSharedOutage } from '../../state/detect-shared-o
 import type { Deactivated, NoteDeactivated } from '../../state/note-deactivated.ts'
 import { lockMailer } from '../../state/state-store.ts'
 import { getApp, lockApp } from '../apps/app-store.ts'
-import { type MailerKey, openToken, sealToken } from './mailer-token.ts'
 import { loginTypeOf } from '../apps/oauth-app.ts'
+import { type MailerKey, openToken, sealToken } from './mailer-token.ts'
 import {
   type Grant,
   requestRefresh,

@@ -1,12 +1,12 @@
 /** Claims rows for queues whose turn it is, and loads them; a few claims at once. */
 import type { Failpoints } from '../../../platform/failpoints.ts'
 import type { Logger } from '../../../platform/log.ts'
-import { claimRows } from './claim-rows.ts'
-import type { LeasedRecipients } from './leased-recipients.ts'
-import type { RowLoader } from './load-rows.ts'
 import { type MailerQueue, noteClasses, takeClasses } from '../mailer-queue.ts'
 import type { MailerThrottle } from '../mailer-throttle.ts'
 import type { QueueMailerDeps } from '../queue-mailer.ts'
+import { claimRows } from './claim-rows.ts'
+import type { LeasedRecipients } from './leased-recipients.ts'
+import type { RowLoader } from './load-rows.ts'
 
 export interface QueueClaims {
   /** Whether another claim has to wait. */

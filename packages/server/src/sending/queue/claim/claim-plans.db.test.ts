@@ -4,7 +4,12 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts'
-import { explaining, type PlanMode, type PlanNode, type SeenPlan } from '../../../../test/explain.ts'
+import {
+  explaining,
+  type PlanMode,
+  type PlanNode,
+  type SeenPlan,
+} from '../../../../test/explain.ts'
 import type { Tx } from '../../../platform/db/index.ts'
 import { claimDue, claimExpired, claimSuspect, discoverQueues } from './claim-store.ts'
 

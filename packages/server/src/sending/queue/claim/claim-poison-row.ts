@@ -2,11 +2,16 @@
  * Claims what was interrupted again and again, one row at a time and past its queue. The limits of its
  * mailer hold for it all the same: a row that they do not permit now is put off, and is no attempt.
  */
-import { hasRates, loadMailerForSend, offerPermission, usePermission } from '../../../mailers/index.ts'
+import {
+  hasRates,
+  loadMailerForSend,
+  offerPermission,
+  usePermission,
+} from '../../../mailers/index.ts'
 import type { Db, Tx } from '../../../platform/db/index.ts'
 import { type KeyRing, SealedValueError } from '../../../platform/secrets/index.ts'
-import { claimSuspect, type QueuedClaim, type QueueKey } from './claim-store.ts'
 import { undoClaims } from '../queue-store.ts'
+import { claimSuspect, type QueuedClaim, type QueueKey } from './claim-store.ts'
 
 export interface ClaimPoisonDeps {
   readonly db: Db

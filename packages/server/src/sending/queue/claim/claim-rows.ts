@@ -10,7 +10,6 @@ import {
 } from '../../../mailers/index.ts'
 import type { Queryable, Tx } from '../../../platform/db/index.ts'
 import type { Claim } from '../../attempt/attempt.ts'
-import { claimDue } from './claim-store.ts'
 import {
   bulkShareOf,
   type Classes,
@@ -19,6 +18,7 @@ import {
   type PauseReason,
 } from '../mailer-queue.ts'
 import { mailerOf, type QueueMailerDeps } from '../queue-mailer.ts'
+import { claimDue } from './claim-store.ts'
 
 export interface ClaimedRows {
   readonly claims: readonly Claim[]

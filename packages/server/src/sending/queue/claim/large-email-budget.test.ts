@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createLargeBudget } from './large-email-budget.ts'
 import { createMailerQueue, type LeasedRecipient } from '../mailer-queue.ts'
+import { createLargeBudget } from './large-email-budget.ts'
 
 const MB = 1024 * 1024
 

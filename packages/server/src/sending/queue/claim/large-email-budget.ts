@@ -11,8 +11,8 @@
  * others keeps the budget until it has begun, unless it waits for slow ones.
  */
 import { isDomainMailer } from '../../../mailers/index.ts'
-import { LARGE_CONTENT_BYTES } from './large-emails.ts'
 import type { LeasedRecipient } from '../mailer-queue.ts'
+import { LARGE_CONTENT_BYTES } from './large-emails.ts'
 
 const FAST_BYTES_MAX = 100 * 1024 * 1024
 const SLOW_BYTES_MAX = 300 * 1024 * 1024

@@ -4,9 +4,9 @@ import { accept, queueOf } from '../../../../test/sender.ts'
 import { addMailer, createSendingDatabase } from '../../../../test/sending.ts'
 import { bucketOf } from '../../../platform/db/leases.ts'
 import type { Claim } from '../../attempt/attempt.ts'
+import { createMailerQueue, type LeasedRecipient } from '../mailer-queue.ts'
 import { claimDue } from './claim-store.ts'
 import { createLeasedRecipients } from './leased-recipients.ts'
-import { createMailerQueue, type LeasedRecipient } from '../mailer-queue.ts'
 
 let database: TestDatabase
 let nowMs = 0

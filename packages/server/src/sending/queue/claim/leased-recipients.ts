@@ -10,9 +10,9 @@
 import type { Db } from '../../../platform/db/index.ts'
 import type { Claim, LoadedClaim } from '../../attempt/attempt.ts'
 import { preparedAs } from '../../attempt/prepare-email.ts'
-import { LARGE_CONTENT_BYTES } from './large-emails.ts'
 import type { LeasedRecipient } from '../mailer-queue.ts'
 import { extendClaims } from '../queue-store.ts'
+import { LARGE_CONTENT_BYTES } from './large-emails.ts'
 
 const ROWS_MAX = 8_192
 /** Of contents that are loaded with the claim. */

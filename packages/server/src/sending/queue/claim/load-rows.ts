@@ -4,9 +4,9 @@ import type { Claim } from '../../attempt/attempt.ts'
 import { idsOf } from '../../attempt/attempt-log.ts'
 import type { Ending } from '../../results/ending.ts'
 import type { FinishAttempts } from '../../results/finish-attempts.ts'
+import type { LeasedRecipient, MailerQueue } from '../mailer-queue.ts'
 import type { LeasedRecipients } from './leased-recipients.ts'
 import { type LoadAttemptsDeps, loadAttempts } from './load-attempts.ts'
-import type { LeasedRecipient, MailerQueue } from '../mailer-queue.ts'
 
 export interface RowLoader {
   /** The rows that are held from now on; none when all is being closed. */

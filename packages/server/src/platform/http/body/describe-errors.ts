@@ -4,7 +4,7 @@
  */
 import type { FieldError } from '@postrider/contract'
 import type { ErrorObject } from 'ajv'
-import { nearestName } from '../config/nearest-name.ts'
+import { nearestName } from '../../config/nearest-name.ts'
 import { cutPointer, jsonPointer } from './json-body.ts'
 
 const ERRORS_MAX = 50

@@ -3,11 +3,11 @@ import { connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { Type } from 'typebox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createLogger } from '../log.ts'
-import { createMetrics } from '../metrics.ts'
-import { createHttpApp } from './app.ts'
+import { createLogger } from '../../log.ts'
+import { createMetrics } from '../../metrics.ts'
+import { createHttpApp } from '../app.ts'
+import { createHttpServer, type HttpServer } from '../server.ts'
 import { createBodyMemory } from './body-memory.ts'
-import { createHttpServer, type HttpServer } from './server.ts'
 
 const MIB = 1024 * 1024
 /** A fraction of the real ones: what is shared, and what each tenant has to itself. */

@@ -4,7 +4,7 @@
  */
 import type { ErrorCode, FieldError } from '@postrider/contract'
 import { createThreadPool, type ThreadPool } from '@postrider/runtime/thread-pool'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../../errors.ts'
 import { parseJson } from './json-body.ts'
 
 export interface JsonReader {

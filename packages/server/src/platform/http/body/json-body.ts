@@ -13,7 +13,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FieldError } from '@postrider/contract'
-import { ApiError, validationError } from '../errors.ts'
+import { ApiError, validationError } from '../../errors.ts'
 import { countJson, findRepeatedName } from './scan-json.ts'
 
 export const jsonDepthMax = 64

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createLogger } from '../log.ts'
-import { createMetrics } from '../metrics.ts'
-import { createHttpApp } from './app.ts'
+import { createLogger } from '../../log.ts'
+import { createMetrics } from '../../metrics.ts'
+import { createHttpApp } from '../app.ts'
+import { createHttpServer, type HttpServer } from '../server.ts'
 import { defaultConnectionsMax, pipelinedMax } from './connection-limits.ts'
-import { createHttpServer, type HttpServer } from './server.ts'
 
 const connectionsMax = 16
 const perAddressMax = 4

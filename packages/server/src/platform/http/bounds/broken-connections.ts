@@ -6,10 +6,10 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorCode, errorCatalogue } from '@postrider/contract'
-import { ApiError } from '../errors.ts'
-import { newUlid } from '../ids.ts'
+import { ApiError } from '../../errors.ts'
+import { newUlid } from '../../ids.ts'
+import { errorBodyOf, rawErrorAnswer } from '../error-answer.ts'
 import type { Refusal } from './connection-limits.ts'
-import { errorBodyOf, rawErrorAnswer } from './error-answer.ts'
 
 export type OnBroken = (code: ErrorCode, requestId: string) => void
 

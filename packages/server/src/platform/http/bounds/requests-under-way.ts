@@ -1,5 +1,5 @@
 /** How many requests of one API key may be under way at once. Further ones are answered 429. */
-import { type ApiError, rateLimited } from '../errors.ts'
+import { type ApiError, rateLimited } from '../../errors.ts'
 
 export const requestsPerKeyMax = 1_000
 export const requestsPerKey = 'requests-per-key'
