@@ -2,12 +2,12 @@
  * Reads the labelled replies and bounces. One stands in a line: what a careful postmaster says of it, the
  * categories that are right, and the words of the server; the heading above names where they were found.
  *
- * The second half by a fixed seed is for the score alone: nobody writes a rule from it. Which half an entry
- * is in depends on its words, so that new ones move no others, and what differs in addresses or numbers only
- * stays together.
+ * A file is in two halves by a fixed seed. Which half an entry is in depends on its words, so that new ones move
+ * no others, and what differs in addresses or numbers only stays together. Nobody writes a rule from the halves
+ * that are for the score alone: `score`, whose number was looked at many times, and `blind`, which our code
+ * judged once, after its rules were written. docs/testing.md has all numbers.
  *
- * What is in the files of unfamiliar wording is work throughout. It was labelled before our code judged any of
- * it, and its failures were read afterwards.
+ * What is in the files of unfamiliar wording is work throughout: a blind part once, whose failures were read.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -15,8 +15,20 @@ import { FAILURES, type FailureCategory } from '../../src/failure-category.ts'
 
 const SEED = 'verdicts 1'
 
-export const parts = ['work', 'score'] as const
+export const parts = ['work', 'score', 'blind'] as const
 export type Part = (typeof parts)[number]
+
+interface Origin {
+  /** Of the names of its files. */
+  readonly prefix: string
+  readonly halves: readonly [Part, Part]
+}
+
+const ORIGINS: readonly Origin[] = [
+  { prefix: '', halves: ['work', 'score'] },
+  { prefix: 'unfamiliar-', halves: ['work', 'work'] },
+  { prefix: 'collected-', halves: ['work', 'blind'] },
+]
 
 /**
  * `address`: for good, and about the address: a bounce suppresses it. `either`: nobody can tell whether it is.
@@ -54,7 +66,7 @@ export interface LabelledBounce extends Labelled {
 }
 
 export function readReplies(): readonly LabelledReply[] {
-  return readLines('replies.txt', ({ line, source, isUnfamiliar }) => {
+  return readLines('replies.txt', ({ line, source, halfOf }) => {
     const [, verdict = '', categories = '', text = ''] =
       /^(\S+) (\S+) ([45]\d\d.*)$/.exec(line) ?? []
     return {
@@ -64,13 +76,13 @@ export function readReplies(): readonly LabelledReply[] {
       categories: categoriesOf(categories, line),
       text,
       words: wordsOf(text),
-      part: isUnfamiliar ? 'work' : halfOf(`${text.slice(0, 3)} ${wordsOf(text)}`),
+      part: halfOf(`${text.slice(0, 3)} ${wordsOf(text)}`, wordsOf(text)),
     }
   })
 }
 
 export function readBounces(): readonly LabelledBounce[] {
-  return readLines('bounces.txt', ({ line, source, isUnfamiliar }) => {
+  return readLines('bounces.txt', ({ line, source, halfOf }) => {
     const [, verdict = '', categories = '', form = '', options = '', said = ''] =
       /^(\S+) (\S+) ([\w-]+)(?:\{([^}]*)\})?(?: (.*))?$/.exec(line) ?? []
     return {
@@ -82,7 +94,7 @@ export function readBounces(): readonly LabelledBounce[] {
       options: optionsOf(options),
       said,
       words: wordsOf(said),
-      part: isUnfamiliar ? 'work' : halfOf(`${form} ${options} ${wordsOf(said)}`),
+      part: halfOf(`${form} ${options} ${wordsOf(said)}`, wordsOf(said.replaceAll('{r}', ' '))),
     }
   })
 }
@@ -92,17 +104,19 @@ function readLines<T>(
   read: (o: {
     readonly line: string
     readonly source: string
-    readonly isUnfamiliar: boolean
+    /** A sentence of the collected files is in the same half, whatever reports it. */
+    readonly halfOf: (entry: string, sentence: string) => Part
   }) => T,
 ): readonly T[] {
-  return [false, true].flatMap((isUnfamiliar) => {
+  return ORIGINS.flatMap(({ prefix, halves }) => {
     let source = ''
-    const file = new URL(isUnfamiliar ? `unfamiliar-${name}` : name, import.meta.url)
-    return readFileSync(file, 'utf8')
+    const halfOf = (entry: string, sentence: string) =>
+      halves[isSecondHalf(prefix === 'collected-' ? sentence : entry) ? 1 : 0]
+    return readFileSync(new URL(`${prefix}${name}`, import.meta.url), 'utf8')
       .split('\n')
       .flatMap((line) => {
         if (line.startsWith('# ')) source = line.slice(2)
-        return line === '' || line.startsWith('#') ? [] : [read({ line, source, isUnfamiliar })]
+        return line === '' || line.startsWith('#') ? [] : [read({ line, source, halfOf })]
       })
   })
 }
@@ -140,7 +154,7 @@ function wordsOf(text: string): string {
     .trim()
 }
 
-function halfOf(key: string): Part {
+function isSecondHalf(key: string): boolean {
   const [first = 0] = createHash('sha256').update(`${SEED} ${key}`).digest()
-  return first % 2 === 0 ? 'work' : 'score'
+  return first % 2 !== 0
 }
