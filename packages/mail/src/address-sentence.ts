@@ -4,10 +4,12 @@ import {
   AGAINST,
   HARMLESS,
   IP_ADDRESS,
+  SAYS_DISABLED,
   WEAK_BESIDE_CODE,
   WILL_PASS,
 } from './address-evidence.ts'
 import type { FailureCategory } from './failure-category.ts'
+import type { ReplyFacts } from './reply-text.ts'
 
 export interface AddressSaying {
   readonly is: FailureCategory
@@ -30,16 +32,20 @@ const ADDRESS_WORDS_ALL = ADDRESS_WORDS.map((one) => ({
 }))
 /** RFC 5321 §4.2.3: `exceeded storage allocation`. */
 const MAILBOX_FULL = 552
+/** RFC 5321 §4.2.3: in parameters. The domain may be the sender's, or the one of HELO. */
+const SYNTAX_ERROR = 501
 const LETTER = /\p{L}/u
 
-/** @param words of `sentencesOf` */
-export function readSentences(words: string, code: number): ReadSentences {
-  const cleared = HARMLESS.reduce((rest, harmless) => rest.replace(harmless, ' '), words)
-  const known = ADDRESS_WORDS_ALL.filter(({ needsReply, isReporters }) =>
-    code === 0
-      ? needsReply !== true
-      : isReporters !== true && !(needsReply && code === MAILBOX_FULL),
-  )
+export function readSentences({
+  sentences,
+  code,
+}: Pick<ReplyFacts, 'sentences' | 'code'>): ReadSentences {
+  const cleared = HARMLESS.reduce((rest, harmless) => rest.replace(harmless, ' '), sentences)
+  const known = ADDRESS_WORDS_ALL.filter(({ is, needsReply, isReporters }) => {
+    if (code === 0) return needsReply !== true
+    if (code === SYNTAX_ERROR && is === 'invalid_recipient_domain') return false
+    return isReporters !== true && !(needsReply && code === MAILBOX_FULL)
+  })
   const rest = known.reduce((left, { all }) => left.replace(all, ' '), cleared)
   const withoutIp = rest.replace(IP_ADDRESS, ' ')
   const isContrary = speaksOfMore(withoutIp)
@@ -50,10 +56,16 @@ export function readSentences(words: string, code: number): ReadSentences {
   const isAlone = !LETTER.test(rest.replace(/\baddress\b/g, ' '))
   for (const { is, words: pattern, isAll } of isClean ? known : []) {
     const found = isAll === true && !isAlone ? null : pattern.exec(cleared)
-    if (found !== null)
-      return { saying: { is, said: found[0].trim() }, isContrary, isContraryToCode }
+    if (found !== null) {
+      const said = found[0].trim()
+      return { saying: { is: kindOf(is, said), said }, isContrary, isContraryToCode }
+    }
   }
   return { saying: undefined, isContrary, isContraryToCode }
+}
+
+function kindOf(is: FailureCategory, said: string): FailureCategory {
+  return is === 'invalid_recipient' && SAYS_DISABLED.test(said) ? 'mailbox_disabled' : is
 }
 
 /** RFC 4954 §6: the account is the sender's. */

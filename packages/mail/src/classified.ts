@@ -2,6 +2,7 @@
  * What a category rests on: a code, or words of the reply (docs/reference/suppressions.md#evidence). Found
  * from the category and the stored reply when somebody looks, so that sending neither computes nor stores it.
  */
+import { readSentences } from './address-sentence.ts'
 import { FAILURES, type FailureCategory } from './failure-category.ts'
 import { AUTH_RULES, CODE_RULES, type ReplyRule, TEXT_RULES } from './reply-table.ts'
 import { type ReplyFacts, readReply } from './reply-text.ts'
@@ -60,6 +61,8 @@ export function evidenceOf(category: FailureCategory, facts: ReplyFacts): Classi
     const found = isMatch(rule, facts) ? rule.words?.exec(words)?.[0].trim() : undefined
     if (found) return { category, by: 'words', evidence: bounded(found) }
   }
+  const { saying } = readSentences(facts)
+  if (saying?.is === category) return { category, by: 'words', evidence: bounded(saying.said) }
   return code === 0
     ? wordsOf(category, facts)
     : { category, by: 'reply_code', evidence: String(code) }

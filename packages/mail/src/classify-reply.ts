@@ -6,7 +6,7 @@
  * reply decides on retrying (4yz yes, 5yz no) unless the category is known not to follow it. A reply that
  * nothing here knows is `unknown` and its own text is the reason.
  */
-import { speaksOfMore } from './address-sentence.ts'
+import { readSentences, speaksOfMore } from './address-sentence.ts'
 import { isMatch } from './classified.ts'
 import { FAILURES, type FailureCategory, failedReasonOf } from './failure-category.ts'
 import { namedWaitMs } from './named-wait.ts'
@@ -157,12 +157,19 @@ export function findCategory(facts: ReplyFacts, stage: SmtpStage | undefined): F
 }
 
 function findRule(facts: ReplyFacts, stage: SmtpStage | undefined): ReplyRule {
-  const byText = stage === 'auth' ? undefined : TEXT_RULES.find((rule) => isMatch(rule, facts))
+  const byText = stage === 'auth' ? undefined : findByText(facts)
   for (const { find } of CATEGORY_ORDER) {
     const found = find({ facts, stage, byText })
     if (found !== undefined) return found
   }
   return { is: 'unknown' }
+}
+
+/** `refused` and `not accepted` say less than a sentence about the recipient and nothing else. */
+function findByText(facts: ReplyFacts): ReplyRule | undefined {
+  const found = TEXT_RULES.find((rule) => isMatch(rule, facts))
+  if (found !== undefined && found.is !== 'blocked_policy') return found
+  return readSentences(facts).saying ?? found
 }
 
 const OF_RECIPIENT: ReadonlySet<FailureCategory> = new Set([

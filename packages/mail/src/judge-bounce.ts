@@ -8,7 +8,7 @@ import { type Classified, evidenceOf, wordsOf } from './classified.ts'
 import { findCategory } from './classify-reply.ts'
 import type { FailureCategory } from './failure-category.ts'
 import { namesAnother } from './other-recipients.ts'
-import { type ReplyFacts, readReply, sentencesOf } from './reply-text.ts'
+import { type ReplyFacts, readReply } from './reply-text.ts'
 
 export interface Refusal {
   /** Whom it is about, where that is known. */
@@ -166,7 +166,7 @@ const ADDED = [
 ]
 
 function readRefusal({ recipient, status = '', diagnostic, providerSays }: Refusal): Read {
-  const text = withoutAdded(diagnostic.slice(0, TEXT_CHARS_MAX))
+  const text = withRecipient(withoutAdded(diagnostic.slice(0, TEXT_CHARS_MAX)), recipient)
   const said = REPLY_CODE.exec(text)
   const code = Number(said?.[1] ?? 0)
   const words = said === null ? text : text.slice(said.index + 3)
@@ -186,7 +186,7 @@ function readRefusal({ recipient, status = '', diagnostic, providerSays }: Refus
     enhanced: isTemporary && status.startsWith('4') ? status : enhanced,
   }
   const ofAnother = namesAnother(text, recipient)
-  const { saying: clean, ...sentences } = readSentences(sentencesOf(given), code)
+  const { saying: clean, ...sentences } = readSentences(reply)
   const saying = ofAnother ? undefined : clean
   const hasCode = codes.some(isOfAddress)
   const isContrary = ofAnother || (hasCode ? sentences.isContraryToCode : sentences.isContrary)
@@ -195,6 +195,15 @@ function readRefusal({ recipient, status = '', diagnostic, providerSays }: Refus
   const ofWords = hasCode && code === SYNTAX_ERROR ? SOME_5YZ : code
   const byWords = categoryOf({ ...facts, code: ofWords, enhanced: undefined }, isTemporary, saying)
   return { facts, codes, isTemporary, category, byWords, saying, isContrary, providerSays }
+}
+
+/** `cy wasn't found at example.net` names its recipient in two words. */
+function withRecipient(text: string, recipient: string | undefined): string {
+  const [, local, domain] = /^([^@]{1,64})@([^@]{1,255})$/.exec(recipient ?? '') ?? []
+  if (recipient === undefined || local === undefined || domain === undefined) return text
+  const [name, place] = [local, domain].map((one) => one.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&'))
+  const named = `(?<![^\\s>"'(])${name}(?=\\s[^@]{0,40}[\\s(]${place}(?![\\w-]))`
+  return text.replace(new RegExp(named, 'gi'), () => recipient)
 }
 
 function withoutAdded(text: string): string {

@@ -8,7 +8,7 @@ const HOST = String.raw`((?:[a-z\d_-]{1,63}\.){1,8}[a-z][a-z\d-]{1,62})`
 /** A name that does not exist, where it stands beside the words for that. */
 const NAMED_DOMAINS = [
   new RegExp(
-    String.raw`\b(?:(?:domain|host|mail)(?: name)?(?: named| of)?|unknown|lookup of|name)[ =:]["'(<]? ?${HOST}`,
+    String.raw`\b(?:(?:domain|host|mail)(?: name)?(?: named| of)?|unknown|lookup of|mx(?: (?:server|host|record))? (?:for|of)|name)[ =:]["'(<]? ?${HOST}`,
     'gi',
   ),
   new RegExp(

@@ -152,7 +152,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   { is: 'sender_blocked', enhanced: /^5\.7\.(50[1-3]|7\d\d)$/ },
   rule(
     'sender_blocked',
-    /bad outbound sender|sender address (is )?blocked|sender account|(sending|outbound\w*|sends?|smtp) (for this account |from this account |access )?(is |has been |are |was )?(paused|suspended|disabled|denied|blocked|restricted)|your (account|mailbox|domain|user) .{0,40}(suspended|disabled|blocked|locked|restricted|banned|deactivated|terminated)|(account|domain|user|customer) .{0,60}(suspended|blocked|restricted|banned) (for|from|due|because)|unusual sending|outbound (spam|mail) .{0,40}(blocked|suspended|limit)|tenant .{0,20}(exceeded|threshold|restricted)|traffic not accepted|outbounds? (is |are )?disabled|spam abuse detected|access denied, banned sender(?! ?ip)|outgoing (mail|e-?mail) .{0,40}(suspended|disabled|blocked)/,
+    /bad outbound sender|sender address (is )?blocked|sender account|(sending|outbound\w*|sends?|smtp) (for this account |from this account |access )?(is |has been |are |was )?(paused|suspended|disabled|denied|blocked|restricted)|your (account|mailbox|domain|user) .{0,40}(suspended|disabled|blocked|locked|restricted|banned|deactivated|terminated)|(account|domain|user|customer) .{0,60}(suspended|blocked|restricted|banned) (for|from|due|because)(?! (to |of )?(inactivity|non-?use|lack of use))|unusual sending|outbound (spam|mail) .{0,40}(blocked|suspended|limit)|tenant .{0,20}(exceeded|threshold|restricted)|traffic not accepted|outbounds? (is |are )?disabled|spam abuse detected|access denied, banned sender(?! ?ip)|outgoing (mail|e-?mail) .{0,40}(suspended|disabled|blocked)/,
   ),
   rule('mailbox_full', /(mail ?box|maildir|in ?box) (size|storage) (limit|quota|exceeds)/),
   rule(

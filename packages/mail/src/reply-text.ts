@@ -16,21 +16,25 @@ const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/
 /** Some replies name nothing but the page of the list that the sender is on. */
 const BLOCKLIST_HOST = /spamhaus|spamcop|barracudacentral|cloudmark|sorbs|senderscore|dnsbl|[./]rbl/
 
+const UNDERSCORE = /(?<=[a-z])_{1,3}(?=[a-z])/g
+
 export interface ReplyFacts {
   readonly code: number
   /** `5.7.1`, where the reply has one that goes with its class. */
   readonly enhanced: string | undefined
   readonly words: string
+  /** `words` with "address" for each, which may be what it is about: `a@example.com not found`; as is `USER_UNKNOWN`. */
+  readonly sentences: string
 }
 
 export function readReply(reply: SmtpReply): ReplyFacts {
   const text = reply.text.slice(0, TEXT_CHARS_MAX)
-  return { code: reply.code, enhanced: enhancedCodeOf(text), words: wordsOf(text, reply.code, ' ') }
-}
-
-/** `words` with "address" for each address, which may be what a sentence is about: `a@example.com not found`. */
-export function sentencesOf(reply: SmtpReply): string {
-  return wordsOf(reply.text.slice(0, TEXT_CHARS_MAX), reply.code, ' address ')
+  return {
+    code: reply.code,
+    enhanced: enhancedCodeOf(text),
+    words: wordsOf(text, reply.code, ' '),
+    sentences: wordsOf(text, reply.code, ' address ').replace(UNDERSCORE, ' '),
+  }
 }
 
 /** At its place behind the code it counts even against the class; elsewhere it has to agree. */
