@@ -140,7 +140,7 @@ export const CATEGORY_ORDER: readonly CategoryStep[] = [
         : undefined,
   },
   {
-    says: 'Known words, because servers use codes loosely',
+    says: 'Known words, because servers use codes loosely. A sentence that would suppress the recipient in a bounce counts more than `refused`',
     source: 'replies of real servers',
     find: ({ byText }) => byText,
   },

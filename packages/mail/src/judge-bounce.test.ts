@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ADDRESS_CODES, GENERAL_CODE } from './address-evidence.ts'
+import { classifyFailure } from './classify-reply.ts'
 import type { FailureCategory } from './failure-category.ts'
 import { judgeBounce } from './judge-bounce.ts'
 
@@ -227,8 +228,61 @@ describe('sentences of a known form', () => {
     '收件人邮箱不存在',
     '无此用户',
     'Bu adreste böyle bir kullanıcı yok',
+    'That is not a recognised email account',
+    'Wrong recipient',
+    'We do not have such a user',
+    'USER_UNKNOWN',
+    'invalid domain mailbox user',
+    'recipient domain must exist',
+    'Former employee',
+    'a@example.com wurde nicht gefunden',
+    'Impossible de trouver cette adresse',
+    'No se encontró el usuario',
+    'Impossibile trovare la casella',
+    'Não foi possível encontrar o endereço',
+    'Не удалось найти пользователя',
+    'Nieznany użytkownik',
+    'Mottagaren finns inte',
+    'ユーザーが存在しません',
   ])('suppress without a code about the address: %s', (said) => {
     expect(judge(`550 ${said}`).isOfAddress).toBe(true)
+    expect(classifyFailure({ reply: { code: 550, text: `550 ${said}` } }).category).toMatch(
+      /^(?:invalid_recipient|invalid_recipient_domain|mailbox_disabled)$/,
+    )
+  })
+
+  it.each([
+    'wrong user name or password',
+    'bad mail user agent',
+    'misspelled address in From header',
+    'your address is unknown to us',
+    'the address does not receive mail from outside',
+    'does not have an authenticated mail account',
+    'user is no longer allowed to send',
+    'DNS error when resolving MX server for example.org: Domain name not found',
+    'unable to find the recipient domain, try again',
+    'wrong mailbox, it is full',
+    'no such email from your domain',
+    'unregistered user of the mail relay, please log in',
+    'votre compte est inconnu',
+  ])('suppress nobody where they are about something else: %s', (said) => {
+    const refusal = { recipient: 'cy@example.net', status: undefined, diagnostic: `550 ${said}` }
+    expect(judgeBounce(refusal).isOfAddress).toBe(false)
+  })
+
+  it.each([
+    "Your message to cy@example.net couldn't be delivered. cy wasn't found at example.net.",
+    'Ihre Nachricht an cy@example.net konnte nicht zugestellt werden. cy wurde nicht in example.net gefunden.',
+  ])('name the recipient by its local part and its domain, too: %s', (diagnostic) => {
+    const judged = (recipient: string) =>
+      judgeBounce({ recipient, status: undefined, diagnostic }).isOfAddress
+    expect(judged('cy@example.net')).toBe(true)
+    expect(judged('dan@example.net')).toBe(false)
+  })
+
+  it('about a domain are not believed after 501, which may be about the domain of the sender', () => {
+    expect(judge('501 Domain name not found').isOfAddress).toBe(false)
+    expect(judge('550 Domain name not found').isOfAddress).toBe(true)
   })
 
   it.each([
