@@ -65,7 +65,7 @@ export const ADDRESS_HINT = /^5\.4\.(?:1|4|310)$/
 const NAME = String.raw`(?: ?["'(<[] ?[^\s"'()<>[\]]{0,64} ?["')>\]]| [a-z]{1,32}[._\d][\w.+-]{0,64})?`
 const KIND =
   '(?:(?:or illegal|or unknown|local|virtual|e-?mail|mail|recipient|destination|target|final delivery|smtp|domain|pop3?|imap|internal|webmail|original|intended) ){0,3}'
-const WHO = String.raw`(?:user|recipient|recip|rcpt|mail ?box|mail ?drop|account|address|addressee|customer|subscriber|alias|e-?mail (?:id|name|user|account)|mail account|user account|user ?id|local[- ]?part|person|mbox|in-?box|employee|student|(?:mailing|distribution) (?:list|group))(?:(?: ?id)? ?name)?(?:\(s\)|e?s)?`
+const WHO = String.raw`(?:user|(?:(?:e-?)?mail|user|recipient)(?:addr(?:ess)?|account|name)|recipient|recip|rcpt|mail ?box|mail ?drop|account|address|addressee|customer|subscriber|alias|e-?mail (?:id|name|user|account)|mail account|user account|user ?id|local[- ]?part|person|mbox|in-?box|employee|student|(?:mailing|distribution) (?:list|group))(?:(?: ?id)? ?name)?(?:\(s\)|e?s)?`
 /** Nothing that makes it mail of some kind: `larger than`, `without TLS`. */
 const OF_ANY_KIND =
   '(?! (?:at|because|by|due|during|for|from|in|larger|of|on|or|outside|over|than|that|this|through|to|under|unless|until|using|via|when|while|with|without|written|yet)\\b)'
@@ -113,7 +113,7 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   {
     is: 'invalid_recipient',
     words: words(
-      String.raw`\b(?:no such|unknown|undefined|un-?recogni[sz]ed|non-?exist(?:[ae]nt|ing)|inexist[ae]nt|invalid|wrong|incorrect|illegal|unregistered|obsolete|defunct|mis-?(?:spelled|spelt|typed)|(?:not|isn'?t|wasn'?t) an? (?:${REAL} ){0,1}${REAL}):?[ -](?:or unknown )?${KIND}${WHO}${ALONE}|\bbad (?:destination |recipient )(?:mail ?box|address)?\b|\bbad (?:destination|recipient|target|local|e-?mail|mail) ${KIND}${WHO}${ALONE}|\bbad[- ]recipient\b|\bno such e-?mail\b(?! (?:from|server|domain|host))|\be-?mail (?:is )?(?:unknown|not (?:found|known|registered)|non-?existent)\b`,
+      String.raw`\b(?:no such|unknown|undefined|un-?recogni[sz]ed|non-?exist(?:[ae]nt|ing)|inexist[ae]nt|invalid|wrong|incorrect|illegal|unregistered|obsolete|defunct|mis-?(?:spelled|spelt|typed)|(?:not|isn'?t|wasn'?t) an? (?:${REAL} ){0,1}${REAL}):?[ -](?:or unknown )?${KIND}${WHO}${ALONE}|\b(?:not (?:found|known|exist(?:s|ing|[ae]nt)?|valid|registered)|does not exist):? ?(?:the |this |that )?${KIND}${WHO}(?=$|[\s.,:;)!>](?!\b(?:of|for|in|on|at|from|agents?|types?|formats?|fields?)\b))|\bbad (?:destination |recipient )(?:mail ?box|address)?\b|\bbad (?:destination|recipient|target|local|e-?mail|mail) ${KIND}${WHO}${ALONE}|\bbad[- ]recipient\b|\bno such e-?mail\b(?! (?:from|server|domain|host))|\be-?mail (?:is )?(?:unknown|not (?:found|known|registered)|non-?existent)\b`,
     ),
   },
   {
@@ -224,6 +224,7 @@ export const HARMLESS: readonly RegExp[] = [
   /\bdns error:? \d{1,20} |(?:\b\d{1,20} )?\bdns type '?(?:mx|aaaa|a)'? lookup of \S{1,255} (?:responded with code noerror|had no relevant answers)\b/g,
   /\bdns error (?:when|while) (?:resolving|looking up) (?:the )?mx (?:server |host |record )?(?:for|of) \S{1,255}/g,
   /\b(?:the |this )?address may (?:be|have been) (?:mis-?(?:spelled|spelt|typed)|incorrect|wrong)(?:,? or (?:it )?may not exist)?/g,
+  /\b(?:please )?(?:reply|write|forward (?:it|this(?: message)?)) to (?:the )?(?:address|postmaster)(?: if [^.;!?]{0,80})?/g,
   /\b(?:please )?(?:try )?(?:re-?|double-?)?(?:check(?:ing)?|verify|correct|confirm)\b(?! fail)[^.;!?]{0,60}\b(?:address|spelling|recipient|typos|spaces|name)\b(?:[^.;!?]{0,60}\b(?:and|before) (?:try(?:ing)?|re-?send(?:ing)?|send(?:ing)?)(?: (?:it|(?:your|the) message))?(?: again)?)?/g,
   /\b(?:please )?(?:check|verify|correct|confirm)(?: it)? and (?:try again|re-?send)/g,
   /(?<!\b(?:or|no|such|(?:trying|tried|attempted|attempting|want|wanted|wish) to) )\b(?:please )?contact [^.;!?]{0,80}/g,
@@ -258,6 +259,8 @@ export const HARMLESS: readonly RegExp[] = [
   /\bverif.que(?:l[ao])?(?=$|[.;!?)])|\b(?:verif(?:ique|icare)|v.rifiez|compruebe|revise|controllare)\b[^.;!?]{0,40}\b(?:direcci.n|ortograf.a|adresse|orthographe|indirizzo|endere.o)(?![\p{L}])/gu,
   /\b(?:(?:mon|tue|wed|thu|fri|sat|sun), )?\d{1,2} [a-z]{3} \d{4} \d\d:\d\d(?::\d\d)?(?: [+-]\d{4})?/g,
   /\b\d{4}-\d\d-\d\dt?\s?\d\d:\d\d(?::\d\d)?(?:\.\d{1,6})?z?/g,
+  /\b(?:from|of|dated) \d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b/g,
+  /\b(?:it'?s|it is|your message is|the message is) (?:attached|enclosed)(?: below)?(?=$|[.;!?,)])/g,
 ]
 
 /** An IP address beside a code is no cause by itself: servers write whom they talk to. */

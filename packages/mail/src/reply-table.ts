@@ -165,7 +165,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   ),
   rule(
     'mailbox_full',
-    /(mail ?box|in ?box|mail ?folder|maildir|mailstore|postfach|boite|bo.te|casella|buz.n)\b.{0,60}(\bfull\b|quota|out of storage|exceeded|pleine|voll\b|piena|lleno|not enough|no space)|over ?-?quota|(user|recipient|account|disk|storage|domain|mail) .{0,40}(quota|storage (limit|space|allocation))( is| was| has been| would be)? ?(exceed|full|reached|over)|quota (is |has been |was )?(exceeded|reached|full|violation)|exceed\w*.{0,30} (storage|disk|mailbox) (quota|limit|allocation|space)|account storage limit|out of (disk|storage) space|insufficient (disk|mailbox|storage) (space|quota)? ?(for|in) .{0,20}(user|mailbox|recipient)|(user|recipient|account) .{0,30}(is|has) (over|full|exceeded)/,
+    /(mail ?box|in ?box|mail ?folder|maildir|mailstore|postfach|boite|bo.te|casella|buz.n)\b.{0,60}(\bfull\b|quota|out of storage|exceeded|pleine|voll\b|piena|lleno|not enough|no space)|over ?-?quota|(user|recipient|account|disk|storage|domain|mail) .{0,40}(quota|storage (limit|space|allocation))( is| was| has been| would be)? ?(exceed|full|reached|over)|quota (is |has been |was )?(exceeded|reached|full|violation)|exceed\w*.{0,30} (storage|disk|mailbox) (quota|limit|allocation|space)|account storage limit|out of (disk|storage) space|(user|recipient|account|mail ?box) .{0,20}(exceed\w*|reached|over) .{0,20}quota|(speichervolumen|speicherplatz) .{0,30}(.berschritten|ueberschritten|ersch.pft|voll)|exhausted .{0,20}storage|insufficient (disk|mailbox|storage) (space|quota)? ?(for|in) .{0,20}(user|mailbox|recipient)|(user|recipient|account) .{0,30}(is|has) (over|full|exceeded)/,
   ),
   { is: 'recipient_rejects_external', enhanced: /^5\.7\.(124|13[3-6]|193)$/ },
   rule(
@@ -189,7 +189,7 @@ export const TEXT_RULES: readonly ReplyRule[] = [
   // Where mail cannot go.
   rule(
     'relay_denied',
-    /relay(ing)?( access| attempt| of mail)?( is| was| to .{1,60})? ?(denied|not (permitted|allowed)|prohibited|rejected|disabled|not possible|refused)|(not|denied|permitted|unable|refus\w+|cannot|will not|won't|don't) (\w+ )?(to )?relay|allowed rcpthosts|\bno relay|as a relay\b|relay (permission|access)|not (an )?open relay|tenantattribution|no such domain (at this location|here)/,
+    /relay(ing)?( access| attempt| of mail| mail)?( is| was| to .{1,60})? ?(denied|not (permitted|allowed)|prohibited|rejected|disabled|not possible|refused)|(not|denied|permitted|unable|refus\w+|cannot|will not|won't|don't) (\w+ )?(to )?relay|allowed rcpthosts|\bno relay|as a relay\b|relay (permission|access)|not (an )?open relay|tenantattribution|no such domain (at this location|here)/,
   ),
   rule(
     'mail_loop',

@@ -45,6 +45,8 @@ const REPEATS_FIELD =
 const OFFERS_HELP = /\b(contact|assistance|help)\b/i
 /** Between parts of a report. */
 const SEPARATOR = /^\s{0,20}[-=*|]{3}.{0,80}[-=*|]{3}\s{0,20}$/
+const BEGINS_WITH_CODE = /^[\s>*]{0,20}(?:[45]\d\d[ -])?#?[45]\.\d{1,3}\.\d{1,3}\b/
+const PARAGRAPHS_TO_CODE = 3
 const HEADLINE = /^\*\* .{1,100} \*\*$/
 
 export function readWords(source: ReportSource): ReportWords {
@@ -151,12 +153,17 @@ function readMentions(lines: readonly string[]): ReadonlyMap<string, string> {
   const addresses = paragraphs.map((paragraph) => [
     ...new Set(paragraph.flatMap(recipientsIn).map((address) => address.toLowerCase())),
   ])
+  const isOnly = new Set(addresses.flat()).size === 1
   const said = new Map<string, string>()
   for (const [i, named] of addresses.entries())
     for (const address of named) {
       if (said.has(address)) continue
       const isAlone = [...named, ...(addresses[i + 1] ?? [])].every((one) => one === address)
-      said.set(address, isAlone ? around(paragraphs, i) : '')
+      const text = isAlone ? around(paragraphs, i) : ''
+      said.set(
+        address,
+        isOnly && !hasReason(text) ? `${text} ${codeAfter(paragraphs, i)}`.trim() : text,
+      )
       if (said.size >= RECIPIENTS_MAX) return said
     }
   return said
@@ -170,6 +177,13 @@ function around(paragraphs: readonly (readonly string[])[], i: number): string {
   const textOf = (at: number) => (paragraphs[at] ?? []).join(' ').slice(0, PARAGRAPH_CHARS_MAX)
   const before = textOf(i - 1)
   return [HEADLINE.test(before) ? before : '', textOf(i), textOf(i + 1)].join(' ').trim()
+}
+
+/** The reason may follow a headline of its own: a paragraph that begins with a code. */
+function codeAfter(paragraphs: readonly (readonly string[])[], i: number): string {
+  const next = paragraphs.slice(i + 2, i + 2 + PARAGRAPHS_TO_CODE)
+  const found = next.find(([first = '']) => BEGINS_WITH_CODE.test(first))
+  return (found ?? []).join(' ').slice(0, PARAGRAPH_CHARS_MAX)
 }
 
 /** Without lines that are said of nobody. */

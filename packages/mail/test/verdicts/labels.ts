@@ -2,12 +2,12 @@
  * Reads the labelled replies and bounces. One stands in a line: what a careful postmaster says of it, the
  * categories that are right, and the words of the server; the heading above names where they were found.
  *
- * A file is in two halves by a fixed seed. Which half an entry is in depends on its words, so that new ones move
- * no others, and what differs in addresses or numbers only stays together. Nobody writes a rule from the halves
- * that are for the score alone: `score`, whose number was looked at many times, and `blind`, which our code
+ * The first files are in two halves by a fixed seed. Which half an entry is in depends on its words, so that new
+ * ones move no others, and what differs in addresses or numbers only stays together. Nobody writes a rule from the
+ * parts that are for the score alone: `score`, whose number was looked at many times, and `blind`, which our code
  * judged once, after its rules were written. docs/testing.md has all numbers.
  *
- * What is in the files of unfamiliar wording is work throughout: a blind part once, whose failures were read.
+ * The files of unfamiliar wording and half of the collected ones were blind once; their failures were read since.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ interface Origin {
 const ORIGINS: readonly Origin[] = [
   { prefix: '', halves: ['work', 'score'] },
   { prefix: 'unfamiliar-', halves: ['work', 'work'] },
-  { prefix: 'collected-', halves: ['work', 'blind'] },
+  { prefix: 'collected-', halves: ['work', 'work'] },
 ]
 
 /**
@@ -76,7 +76,7 @@ export function readReplies(): readonly LabelledReply[] {
       categories: categoriesOf(categories, line),
       text,
       words: wordsOf(text),
-      part: halfOf(`${text.slice(0, 3)} ${wordsOf(text)}`, wordsOf(text)),
+      part: halfOf(`${text.slice(0, 3)} ${wordsOf(text)}`),
     }
   })
 }
@@ -94,7 +94,7 @@ export function readBounces(): readonly LabelledBounce[] {
       options: optionsOf(options),
       said,
       words: wordsOf(said),
-      part: halfOf(`${form} ${options} ${wordsOf(said)}`, wordsOf(said.replaceAll('{r}', ' '))),
+      part: halfOf(`${form} ${options} ${wordsOf(said)}`),
     }
   })
 }
@@ -104,14 +104,12 @@ function readLines<T>(
   read: (o: {
     readonly line: string
     readonly source: string
-    /** A sentence of the collected files is in the same half, whatever reports it. */
-    readonly halfOf: (entry: string, sentence: string) => Part
+    readonly halfOf: (entry: string) => Part
   }) => T,
 ): readonly T[] {
   return ORIGINS.flatMap(({ prefix, halves }) => {
     let source = ''
-    const halfOf = (entry: string, sentence: string) =>
-      halves[isSecondHalf(prefix === 'collected-' ? sentence : entry) ? 1 : 0]
+    const halfOf = (entry: string) => halves[isSecondHalf(entry) ? 1 : 0]
     return readFileSync(new URL(`${prefix}${name}`, import.meta.url), 'utf8')
       .split('\n')
       .flatMap((line) => {
