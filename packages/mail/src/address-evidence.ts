@@ -259,7 +259,7 @@ export const HARMLESS: readonly RegExp[] = [
   /\bverif.que(?:l[ao])?(?=$|[.;!?)])|\b(?:verif(?:ique|icare)|v.rifiez|compruebe|revise|controllare)\b[^.;!?]{0,40}\b(?:direcci.n|ortograf.a|adresse|orthographe|indirizzo|endere.o)(?![\p{L}])/gu,
   /\b(?:(?:mon|tue|wed|thu|fri|sat|sun), )?\d{1,2} [a-z]{3} \d{4} \d\d:\d\d(?::\d\d)?(?: [+-]\d{4})?/g,
   /\b\d{4}-\d\d-\d\dt?\s?\d\d:\d\d(?::\d\d)?(?:\.\d{1,6})?z?/g,
-  /\b(?:from|of|dated) \d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b/g,
+  /\b(?:from|of|dated) (?:\d{4}[/-]\d{1,2}[/-]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d)(?![./-]?\d)/g,
   /\b(?:it'?s|it is|your message is|the message is) (?:attached|enclosed)(?: below)?(?=$|[.;!?,)])/g,
 ]
 

@@ -244,6 +244,8 @@ describe('sentences of a known form', () => {
     'Nieznany użytkownik',
     'Mottagaren finns inte',
     'ユーザーが存在しません',
+    'Mailaddress is administratively disabled',
+    'not found recipient account',
   ])('suppress without a code about the address: %s', (said) => {
     expect(judge(`550 ${said}`).isOfAddress).toBe(true)
     expect(classifyFailure({ reply: { code: 550, text: `550 ${said}` } }).category).toMatch(
@@ -254,6 +256,8 @@ describe('sentences of a known form', () => {
   it.each([
     'wrong user name or password',
     'bad mail user agent',
+    'not valid user of the relay',
+    'not found: sender account',
     'misspelled address in From header',
     'your address is unknown to us',
     'the address does not receive mail from outside',

@@ -1239,6 +1239,21 @@ describe('a report on another address or without a result', () => {
     }
   })
 
+  it('a reason below a headline of its own is said of the only address', () => {
+    const letter = (...more: string[]) =>
+      inWords(
+        'Your message for <cy@example.net> could not be delivered.',
+        '',
+        'Reason:',
+        '',
+        '5.1.1 User unknown',
+        ...more,
+      )
+    expect(letter()).toMatchObject([{ recipient: 'cy@example.net', isHard: true }])
+    const reports = letter('', 'Another went to <dan@example.net>.')
+    expect(reports.filter(({ isHard }) => isHard)).toEqual([])
+  })
+
   it('may announce its recipient before', () => {
     expect(
       inWords('Delivery failed.', '', 'To: cy@example.net', '550 5.1.1 user unknown'),
