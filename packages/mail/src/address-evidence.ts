@@ -113,7 +113,7 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   {
     is: 'invalid_recipient',
     words: words(
-      String.raw`\b(?:no such|unknown|undefined|un-?recogni[sz]ed|non-?exist(?:[ae]nt|ing)|inexist[ae]nt|invalid|wrong|incorrect|illegal|unregistered|obsolete|defunct|mis-?(?:spelled|spelt|typed)|(?:not|isn'?t|wasn'?t) an? (?:${REAL} ){0,1}${REAL}):?[ -](?:or unknown )?${KIND}${WHO}${ALONE}|\b(?:not (?:found|known|exist(?:s|ing|[ae]nt)?|valid|registered)|does not exist):? ?(?:the |this |that )?${KIND}${WHO}(?=$|[\s.,:;)!>](?!\b(?:of|for|in|on|at|from|agents?|types?|formats?|fields?)\b))|\bbad (?:destination |recipient )(?:mail ?box|address)?\b|\bbad (?:destination|recipient|target|local|e-?mail|mail) ${KIND}${WHO}${ALONE}|\bbad[- ]recipient\b|\bno such e-?mail\b(?! (?:from|server|domain|host))|\be-?mail (?:is )?(?:unknown|not (?:found|known|registered)|non-?existent)\b`,
+      String.raw`\b(?:no such|unknown|undefined|un-?recogni[sz]ed|non-?exist(?:[ae]nt|ing)|inexist[ae]nt|invalid|wrong|incorrect|illegal|unregistered|obsolete|defunct|mis-?(?:spelled|spelt|typed)|(?:not|isn'?t|wasn'?t) an? (?:${REAL} ){0,1}${REAL}):?[ -](?:or unknown )?${KIND}${WHO}${ALONE}|(?<=^ ?|[.;!] )(?:not (?:found|known|exist(?:s|ing|[ae]nt)?|valid|registered)|does not exist):? ?(?:the |this |that )?${KIND}${WHO}(?=$|[\s.,:;)!>](?!\b(?:of|for|in|on|at|from|agents?|types?|formats?|fields?)\b))|\bbad (?:destination |recipient )(?:mail ?box|address)?\b|\bbad (?:destination|recipient|target|local|e-?mail|mail) ${KIND}${WHO}${ALONE}|\bbad[- ]recipient\b|\bno such e-?mail\b(?! (?:from|server|domain|host))|\be-?mail (?:is )?(?:unknown|not (?:found|known|registered)|non-?existent)\b`,
     ),
   },
   {

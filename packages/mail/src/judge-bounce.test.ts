@@ -258,6 +258,8 @@ describe('sentences of a known form', () => {
     'bad mail user agent',
     'not valid user of the relay',
     'not found: sender account',
+    'home directory does not exist: user',
+    'route not found recipient',
     'misspelled address in From header',
     'your address is unknown to us',
     'the address does not receive mail from outside',
