@@ -92,11 +92,14 @@ describe("a report with the provider's message id and the address", () => {
 
   it('is stored when it comes first, and matched at once when the message becomes known', async () => {
     const { account, mail } = await set()
-    await world.report(account, outOfBand('early'), outOfBand('early'))
+    // Events are in the order of the provider's times, which are whole seconds.
+    const atS = Math.floor(Date.now() / 1000)
+    const bounces = [outOfBand('early'), outOfBand('early')]
+    await world.report(account, ...bounces.map((bounce) => ({ ...bounce, atS })))
     expect(await seen(mail)).toEqual({ statuses: ['sent'], events: [] })
     expect(await unmatched()).toMatchObject([{ kind: 'bounced' }, { kind: 'bounced' }])
     await world.db.query(`update feedback_unmatched set due_at = now() + interval '2 hours'`)
-    await world.report(account, { type: 'delivered', mail, messageId: 'early' })
+    await world.report(account, { type: 'delivered', mail, messageId: 'early', atS })
     expect(await seen(mail)).toEqual({
       statuses: ['bounced'],
       events: ['MAIL_DELIVERED', 'MAIL_BOUNCE', 'MAIL_BOUNCE'],
