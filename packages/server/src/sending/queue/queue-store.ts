@@ -20,6 +20,17 @@ function claimArrays(claims: readonly ClaimKey[]) {
 
 const CLAIMS = `unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[])`
 const IS_CLAIM = `q.tenant_id = c.tenant_id and q.ref_id = c.ref_id and q.n = c.n and q.fence = c.fence`
+/** With the fence that was given: a process may have a row a second time, while its older claim is on its way. */
+const CLAIM_COLUMNS = 'c.ref_id, c.n, c.fence'
+
+interface ClaimRow {
+  readonly ref_id: string
+  readonly n: number
+  readonly fence: string
+}
+
+const idOfRow = ({ ref_id, n, fence }: ClaimRow) => `${ref_id}.${n} ${fence}`
+const idOf = ({ refId, n, fence }: ClaimKey) => `${refId}.${n} ${fence}`
 
 const EXTEND = statement(
   'sending.extend_claims',
@@ -44,7 +55,7 @@ const MARK_DOT = statement(
   `update sending_queue q set phase = 'dot'
      from ${CLAIMS} as c (tenant_id, ref_id, n, fence)
     where ${IS_CLAIM} and q.phase = 'sending' and q.due_at > now()
-   returning q.ref_id, q.n`,
+   returning ${CLAIM_COLUMNS}`,
 )
 
 /** Per claim, whether it still holds its row: only then may the final dot be sent. */
@@ -52,34 +63,31 @@ export async function markCommitted(
   tx: Queryable,
   claims: readonly ClaimKey[],
 ): Promise<boolean[]> {
-  const { rows } = await tx.query<{ ref_id: string; n: number }>(MARK_DOT, claimArrays(claims))
+  const { rows } = await tx.query<ClaimRow>(MARK_DOT, claimArrays(claims))
   return matchClaims(claims, rows)
 }
 
-function matchClaims(
-  claims: readonly ClaimKey[],
-  rows: readonly { ref_id: string; n: number }[],
-): boolean[] {
-  const held = new Set(rows.map((row) => `${row.ref_id}.${row.n}`))
-  return claims.map((claim) => held.has(`${claim.refId}.${claim.n}`))
+function matchClaims(claims: readonly ClaimKey[], rows: readonly ClaimRow[]): boolean[] {
+  const held = new Set(rows.map(idOfRow))
+  return claims.map((claim) => held.has(idOf(claim)))
 }
 
 const HOLD = statement(
   'sending.hold_claims',
-  `select q.ref_id, q.n from sending_queue q join ${CLAIMS} as c (tenant_id, ref_id, n, fence)
+  `select ${CLAIM_COLUMNS} from sending_queue q join ${CLAIMS} as c (tenant_id, ref_id, n, fence)
        on ${IS_CLAIM} for update of q`,
 )
 
 /** Per claim, whether it holds its row, which stays so until the end of the transaction. */
 export async function holdClaims(tx: Queryable, claims: readonly ClaimKey[]): Promise<boolean[]> {
-  const { rows } = await tx.query<{ ref_id: string; n: number }>(HOLD, claimArrays(claims))
+  const { rows } = await tx.query<ClaimRow>(HOLD, claimArrays(claims))
   return matchClaims(claims, rows)
 }
 
 const FINISH = statement(
   'sending.finish_claims',
   `delete from sending_queue q using ${CLAIMS} as c (tenant_id, ref_id, n, fence)
-    where ${IS_CLAIM} returning q.ref_id, q.n, q.started_at, now() as finished_at`,
+    where ${IS_CLAIM} returning ${CLAIM_COLUMNS}, q.started_at, now() as finished_at`,
 )
 
 export interface FinishedClaim {
@@ -98,9 +106,7 @@ export async function finishClaims(
   return matchFinished(claims, rows)
 }
 
-interface FinishRow {
-  ref_id: string
-  n: number
+interface FinishRow extends ClaimRow {
   started_at: Date
   finished_at: Date
   due_at?: Date
@@ -110,9 +116,9 @@ function matchFinished(
   claims: readonly ClaimKey[],
   rows: readonly FinishRow[],
 ): (FinishedClaim | undefined)[] {
-  const byKey = new Map(rows.map((row) => [`${row.ref_id}.${row.n}`, row]))
+  const byId = new Map(rows.map((row) => [idOfRow(row), row]))
   return claims.map((claim) => {
-    const row = byKey.get(`${claim.refId}.${claim.n}`)
+    const row = byId.get(idOf(claim))
     if (row === undefined) return undefined
     return {
       startedAt: row.started_at,
@@ -130,7 +136,7 @@ const POSTPONE = statement(
      from unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[], $5::float8[])
        as c (tenant_id, ref_id, n, fence, wait_ms)
     where ${IS_CLAIM}
-   returning q.ref_id, q.n, q.due_at, q.started_at, now() as finished_at`,
+   returning ${CLAIM_COLUMNS}, q.due_at, q.started_at, now() as finished_at`,
 )
 
 /**
@@ -157,7 +163,7 @@ const UNDO = statement(
      from unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[], $5::float8[], $6::text[])
        as c (tenant_id, ref_id, n, fence, wait_ms, was)
     where ${IS_CLAIM}
-   returning q.ref_id, q.n`,
+   returning ${CLAIM_COLUMNS}`,
 )
 
 /**
@@ -169,7 +175,7 @@ export async function undoClaims(
   claims: readonly (ClaimKey & Pick<Claim, 'was'> & { readonly waitMs: number })[],
 ): Promise<boolean[]> {
   if (claims.length === 0) return []
-  const { rows } = await tx.query<{ ref_id: string; n: number }>(UNDO, [
+  const { rows } = await tx.query<ClaimRow>(UNDO, [
     ...claimArrays(claims),
     claims.map((c) => c.waitMs),
     claims.map((c) => c.was),
