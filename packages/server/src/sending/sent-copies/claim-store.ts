@@ -80,9 +80,9 @@ export async function claimSentCopies(
   return (await tx.query<SentCopy>(CLAIM, values)).rows
 }
 
-type LeasedRecipient = Pick<SentCopy, 'tenantId' | 'refId' | 'mailerId' | 'fence'>
+type CopyClaim = Pick<SentCopy, 'tenantId' | 'refId' | 'mailerId' | 'fence'>
 
-const keysOf = (copies: readonly LeasedRecipient[]) => [
+const keysOf = (copies: readonly CopyClaim[]) => [
   copies.map((c) => c.tenantId),
   copies.map((c) => c.refId),
   copies.map((c) => c.mailerId),
@@ -100,10 +100,7 @@ const END = statement(
 )
 
 /** Nothing is left to do for them. Answers how many were still held. */
-export async function endSentCopies(
-  q: Queryable,
-  copies: readonly LeasedRecipient[],
-): Promise<number> {
+export async function endSentCopies(q: Queryable, copies: readonly CopyClaim[]): Promise<number> {
   return copies.length === 0 ? 0 : (await q.query(END, keysOf(copies))).rowCount
 }
 
@@ -120,7 +117,7 @@ const POSTPONE = statement(
 /** `isTry`: what came of it counts. */
 export async function postponeSentCopies(
   q: Queryable,
-  copies: readonly (LeasedRecipient & { readonly waitMs: number; readonly isTry: boolean })[],
+  copies: readonly (CopyClaim & { readonly waitMs: number; readonly isTry: boolean })[],
 ): Promise<void> {
   if (copies.length === 0) return
   await q.query(POSTPONE, [
