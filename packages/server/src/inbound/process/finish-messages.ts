@@ -84,12 +84,15 @@ export async function finishMessages(
       giveBack(tx, [claim], { isUntried: true, waitMs: lookAgainMs }),
     ),
   ])
-  return finished.map(({ claim }, i) => ({
-    isFinished: isHeld.has(claimOf(claim)),
-    outcomes: applied.outcomes.get(keyOf(claim)) ?? [],
-    touched: i === 0 ? [...applied.touched, ...recorded.touched] : [],
-    bounces: i === 0 ? applied.bounces : [],
-  }))
+  return finished.map(({ claim }, i) => {
+    const isFinished = isHeld.has(claimOf(claim))
+    return {
+      isFinished,
+      outcomes: isFinished ? (applied.outcomes.get(keyOf(claim)) ?? []) : [],
+      touched: i === 0 ? [...applied.touched, ...recorded.touched] : [],
+      bounces: i === 0 ? applied.bounces : [],
+    }
+  })
 }
 
 /**

@@ -271,15 +271,23 @@ describe('several inbound workers', () => {
         if (claim.tries > 1) begunAgain.resolve()
         await begunAgain.promise
         const ended = { problem: undefined, lookAgainMs: undefined }
-        return { claim, isFirst: true, event: undefined, reports: [], ...ended }
+        const words = { type: 'other', reason: '', raw: '{}' }
+        const fact = { ...words, kind: 'other', factId: 'x', atMicros: 0n, ref: undefined } as const
+        const report = { tenantId: claim.tenantId, relay: undefined, receivedAtMicros: 0n, fact }
+        return { claim, isFirst: true, event: undefined, reports: [report], ...ended }
       },
     }
-    const worker = world.worker({ reader })
+    const seen: unknown[] = []
+    const observe = (...ended: readonly unknown[]) => seen.push(ended)
+    const worker = world.worker({ reader, observe })
     const first = worker.runOnce()
     await begun.promise
     await world.endLeases()
     await Promise.all([first, worker.runOnce()])
-    expect(worker.results.toSorted()).toEqual(['lost', 'reported'])
+    expect(seen.toSorted()).toEqual([
+      ['lost', []],
+      ['reported', ['ignored']],
+    ])
     expect(await queued()).toBe(0)
   })
 
