@@ -7,6 +7,7 @@ import { failingOnce } from '../../../test/failing-once.ts'
 import { countOf, rawMail, routeOf, smtpMail, storedMessages } from '../../../test/inbound.ts'
 import { UNKNOWN, useInbound } from '../../../test/inbound-worker.ts'
 import { createClock } from '../../platform/clock.ts'
+import { ApiError } from '../../platform/errors.ts'
 import { usualAdmission } from './admission-limiter.ts'
 import type { MessageReader, MessageReaderDeps } from './read-message.ts'
 
@@ -394,6 +395,19 @@ describe('a process that dies', () => {
       ['', 'The message could not be read 6 times'],
     ])
     expect(processes).toBe(7)
+  })
+
+  it('a process that stops gives back what it could not read, and nobody waits for its lease', async () => {
+    await world.receive()
+    const tried = Promise.withResolvers<void>()
+    const reader: MessageReader = { read: () => Promise.reject(new ApiError('unavailable')) }
+    const worker = world.worker({ reader, observe: () => tried.resolve() })
+    await worker.start()
+    await tried.promise
+    await worker.stop()
+    const other = world.worker()
+    expect(await other.runOnce()).toBe(1)
+    expect(other.results).toEqual(['reported'])
   })
 
   it('[I6] a process that dies before the commit has recorded nothing', async () => {

@@ -180,6 +180,9 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       await loop.stop()
       await waitAtMost(Promise.all(jobs), STOP_MS)
       await renewals.stop()
+      await takings.giveUp().catch((error: unknown) => {
+        log.warn({ err: error }, 'inbound.failed')
+      })
     },
   }
 }

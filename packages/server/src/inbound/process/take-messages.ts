@@ -26,6 +26,8 @@ export interface Takings {
   /** There is nothing to be recorded of it. */
   drop(claim: ClaimedMessage): Promise<void>
   renew(): Promise<number>
+  /** Before the process ends: nobody waits for the leases of what it has not read to its end. */
+  giveUp(): Promise<void>
 }
 
 const TENANTS_MAX = 32
@@ -99,6 +101,12 @@ export function createTakings(o: {
       const claims = [...held]
       if (claims.length > 0) await transactByIndex(db, (tx) => renewClaims(tx, claims, leaseMs))
       return claims.length
+    },
+    async giveUp() {
+      await returnAll()
+      const unread = [...held]
+      if (unread.length > 0)
+        await transactByIndex(db, (tx) => giveBack(tx, unread, { isUntried: false, waitMs: 0 }))
     },
   }
 }
