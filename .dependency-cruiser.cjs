@@ -195,7 +195,7 @@ module.exports = {
     ),
     rule(
       'decisions-are-pure',
-      { path: '/decide-[^/]+\\.ts$', pathNot: TESTS },
+      { path: '/(decide|detect)-[^/]+\\.ts$', pathNot: TESTS },
       {
         path: [
           '(store|/routes|/worker)\\.ts$',

@@ -1,6 +1,6 @@
 /**
  * What `postrider doctor` finds of opens and clicks that are on this disk and not yet in the database
- * (tracking/hit-spool.ts).
+ * (tracking/spool/hit-spool.ts).
  */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'

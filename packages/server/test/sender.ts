@@ -234,8 +234,8 @@ export async function accept(
     disk: noDiskGuard,
   })
   const checked = checkEmail(emailBody(change), { maxAttempts: 5, expiresInMs: 3 * 86_400_000 })
-  const places = { find: async (_: string, html: string) => findLinkOffsets(html) }
-  const { email } = await planTracking(places, tenantId, checked)
+  const links = { find: async (_: string, html: string) => findLinkOffsets(html) }
+  const { email } = await planTracking(links, tenantId, checked)
   const { refId } = await emails.accept({ tenantId, email, traceparent: TRACEPARENT })
   return refId
 }

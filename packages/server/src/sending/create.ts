@@ -58,7 +58,7 @@ export function createSending(deps: SendingDeps) {
         db,
         emails: createAcceptEmails(deps),
         templates: deps.templates,
-        places: deps.links,
+        links: deps.links,
         log,
         keysInProgress: createKeysInProgress(),
         wakeups,

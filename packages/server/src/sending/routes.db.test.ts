@@ -43,7 +43,7 @@ const disk = createDiskGuard({
   readSpace: async () => ({ ...space }),
 })
 const templates = createTemplateRenderer()
-const places = createLinkFinder()
+const links = createLinkFinder()
 const woken: WokenQueue[] = []
 const logged = new PassThrough()
 /** While set, commits wait for it. */
@@ -60,7 +60,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close()
   await templates.stop()
-  await places.stop()
+  await links.stop()
   await database.close()
 })
 beforeEach(async () => {
@@ -101,7 +101,7 @@ function serve(on: Db): FastifyInstance {
   sendRoutes(made, {
     db: gated,
     templates,
-    places,
+    links,
     log: createLogger({ level: 'warn', destination: logged }),
     emails: createAcceptEmails({ db: gated, failpoints: { hit: () => undefined }, disk }),
     keysInProgress: createKeysInProgress(),

@@ -27,7 +27,7 @@ export interface SendRouteDeps {
   readonly db: Db
   readonly emails: AcceptEmails
   readonly templates: TemplateRenderer
-  readonly places: Pick<LinkFinder, 'find'>
+  readonly links: Pick<LinkFinder, 'find'>
   readonly log: Logger
   readonly keysInProgress: KeysInProgress
   readonly wakeups: QueueWakeups
@@ -60,7 +60,7 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       const checked = checkEmail(await withoutLineEnds(body), deps.defaults)
       const accepted = await deps.keysInProgress.run(tenantId, key, async () => {
         const rendered = await renderEmail(deps.templates, tenantId, checked, body.template_data)
-        const { email, leftOut } = await planTracking(deps.places, tenantId, rendered)
+        const { email, leftOut } = await planTracking(deps.links, tenantId, rendered)
         const idempotency =
           key === undefined ? {} : { idempotency: { key, bodyHash: await hashBody(body) } }
         const stored = await deps.emails.accept({ tenantId, email, traceparent, ...idempotency })

@@ -72,7 +72,7 @@ function complaintOf({ feedbackType = 'feedback-report', recipient }: MailReport
   }
 }
 
-/** Where it is one of ours (sending/email.ts). */
+/** Where it is one of ours (sending/record/email.ts). */
 function refOfMessage(messageId = ''): Report['fact']['ref'] {
   return refOfEnvelope(/^<?([^<@\s]+)@[^@\s]+$/.exec(messageId)?.[1])
 }

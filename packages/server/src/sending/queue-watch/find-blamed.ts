@@ -16,12 +16,12 @@ export interface WaitingReason extends QueueKey {
   readonly nextInMs: number
 }
 
-const LANES_MAX = 1_000
+const QUEUES_MAX = 1_000
 
 /** One of each mailer; those that are tried next first. In a transaction whose plans are in order. */
 export async function findBlamed(tx: Tx, buckets: readonly number[]): Promise<WaitingReason[]> {
   const queues = await discoverQueues(tx, buckets)
-  const retries = await findNextRetries(tx, queues.slice(0, LANES_MAX))
+  const retries = await findNextRetries(tx, queues.slice(0, QUEUES_MAX))
   const dated = retries.map((one) => ({ ...one, day: dayOfUlid(one.refId) }))
   const failures = await readLastFailures(tx, dated)
   const blamed = failures.filter(({ category, providerError }) =>

@@ -20,9 +20,9 @@ export interface QueueCounts {
   readonly held: number
 }
 
-const LANE = `unnest($1::smallint[], $2::text[], $3::text[], $4::boolean[], $5::boolean[])
+const QUEUE = `unnest($1::smallint[], $2::text[], $3::text[], $4::boolean[], $5::boolean[])
                 as l (bucket, tenant_id, mailer_id, is_bulk, is_held)`
-const OF_LANE = `q.bucket = l.bucket and q.tenant_id = l.tenant_id
+const OF_QUEUE = `q.bucket = l.bucket and q.tenant_id = l.tenant_id
              and q.mailer_id = l.mailer_id and q.is_bulk = l.is_bulk`
 /** Claimed rows have their lease's end as due_at: they count when that is over. */
 const IS_DUE = 'q.due_at <= now()'
@@ -31,8 +31,8 @@ const IS_WAITING = `q.due_at > now() and q.phase = 'waiting'`
 /** Stops at `max` rows, of one queue or of all. */
 const counted = (queues: string, rows: string) =>
   `(select count(*) from (
-      select from ${LANE} cross join lateral (
-        select from sending_queue q where ${OF_LANE} and ${rows} limit $6) r
+      select from ${QUEUE} cross join lateral (
+        select from sending_queue q where ${OF_QUEUE} and ${rows} limit $6) r
        where ${queues} limit $6) c)::integer`
 
 const COUNT = statement(
@@ -66,13 +66,13 @@ const OF_EACH = statement(
   'sending.count_queue_of_each',
   `select l.tenant_id as "tenantId", l.mailer_id as "mailerId", due.n as due,
           waiting.n as waiting
-     from ${LANE}
+     from ${QUEUE}
     cross join lateral (
       select count(*)::integer as n from (
-        select from sending_queue q where ${OF_LANE} and ${IS_DUE} limit $6) r) due
+        select from sending_queue q where ${OF_QUEUE} and ${IS_DUE} limit $6) r) due
     cross join lateral (
       select count(*)::integer as n from (
-        select from sending_queue q where ${OF_LANE} and ${IS_WAITING} limit $6) r) waiting`,
+        select from sending_queue q where ${OF_QUEUE} and ${IS_WAITING} limit $6) r) waiting`,
 )
 
 export interface CountsOfQueue extends QueueKey {
@@ -137,7 +137,7 @@ const NEXT_RETRIES = statement(
         select q.tenant_id as "tenantId", q.mailer_id as "mailerId", q.ref_id as "refId", q.n,
                q.attempt - 1 as attempt, q.phase,
                (extract(epoch from q.due_at - now()) * 1000)::float8 as "nextInMs"
-          from sending_queue q where ${OF_LANE} order by q.due_at limit $5) first
+          from sending_queue q where ${OF_QUEUE} order by q.due_at limit $5) first
        where attempt > 0 and phase = 'waiting' limit $6) r`,
 )
 
