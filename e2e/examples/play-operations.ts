@@ -52,6 +52,7 @@ export async function playOperations(scene: Scene): Promise<void> {
   const refId = await emails(scene)
   await deliveries(scene, refId)
   await suppressions(scene)
+  await keys(scene)
   await relaysAndDomains(scene)
   await oauth(scene)
   await inbound(scene)
@@ -238,6 +239,16 @@ async function suppressions({ call }: Scene): Promise<void> {
   await call('subscribeEmail', { body: { email } })
   await call('unsubscribeEmail', { isExample: false, body: { email } })
   await call('deleteSuppression', { params: { email } })
+}
+
+async function keys({ call }: Scene): Promise<void> {
+  const { key_id } = await call('createKey', {
+    body: { name: 'Reports', scopes: ['read'], networks: ['203.0.113.0/24'] },
+  })
+  await call('listKeys')
+  await call('revokeKey', { params: { key_id } })
+  await call('listAudit')
+  await call('listAuditOfAllTenants')
 }
 
 async function relaysAndDomains({ call, world, dns, receiver, texts }: Scene): Promise<void> {

@@ -4,6 +4,7 @@ import type {
   ConfigureRelayBody,
   ConfigureSmtpBody,
   CreateInboundUsernameBody,
+  CreateKeyBody,
   ExportEmailLogsQuery,
   GetEmailLogsQuery,
   GetStatisticsQuery,
@@ -28,6 +29,7 @@ export type SendEmailInput = WithTimes<SendEmailBody, 'send_at'>
 export type RescueEmailsInput = Omit<RescueEmailsBody, 'filter'> & {
   readonly filter?: WithTimes<RescueFilter, 'startCreatedAt' | 'endCreatedAt'> | undefined
 }
+export type CreateKeyInput = WithTimes<CreateKeyBody, 'expires_at'>
 export type GetEmailLogsInput = WithTimes<
   GetEmailLogsQuery,
   'startCreatedAt' | 'endCreatedAt' | 'startDeliveredDate' | 'endDeliveredDate'

@@ -10,6 +10,8 @@
 import type {
   AddDomainAnswer,
   AddDomainBody,
+  ApiKey,
+  AuditEntry,
   CancelScheduledEmailAnswer,
   ConfigureImapAnswer,
   ConfigureInboundRoutingAnswer,
@@ -17,6 +19,7 @@ import type {
   ConfigureRelayAnswer,
   ConfigureSmtpAnswer,
   CreateInboundUsernameAnswer,
+  CreateKeyAnswer,
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
   DeleteDomainAnswer,
@@ -48,6 +51,8 @@ import type {
   InboundDomain,
   InboundMessage,
   InboundUsername,
+  ListApiKeysAnswer,
+  ListAuditAnswer,
   ListDomainsAnswer,
   ListDomainsQuery,
   ListedDomainMailer,
@@ -68,12 +73,14 @@ import type {
   OAuthApp,
   OAuthLoginAnswer,
   OAuthLoginBody,
+  PageQuery,
   RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
   RelayKind,
   ReplayWebhookEventsAnswer,
   RescueEmailsAnswer,
+  RevokeApiKeyAnswer,
   RotateDomainKeyAnswer,
   SendEmailAnswer,
   SetMailerActiveAnswer,
@@ -316,6 +323,29 @@ export class Postrider {
       { method: 'DELETE', path: '/v1/suppressions/{email}', parameters: { email } },
       options,
     )
+  }
+
+  listKeys(query: PageQuery = {}, options?: RequestOptions): PagedList<ListApiKeysAnswer, ApiKey> {
+    return this.#list<ListApiKeysAnswer, 'keys'>('keys', { path: '/v1/keys' }, query, options)
+  }
+
+  /** The key is in the answer, once. */
+  createKey(key: inputs.CreateKeyInput, options?: RequestOptions): AnswerPromise<CreateKeyAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/keys', body: key }, options)
+  }
+
+  revokeKey(keyId: string, options?: RequestOptions): AnswerPromise<RevokeApiKeyAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/v1/keys/{key_id}', parameters: { key_id: keyId } },
+      options,
+    )
+  }
+
+  listAudit(
+    query: PageQuery = {},
+    options?: RequestOptions,
+  ): PagedList<ListAuditAnswer, AuditEntry> {
+    return this.#list<ListAuditAnswer, 'entries'>('entries', { path: '/v1/audit' }, query, options)
   }
 
   getPhishingSettings(options?: RequestOptions): AnswerPromise<GetPhishingSettingsAnswer> {

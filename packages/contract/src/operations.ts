@@ -383,6 +383,30 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  listKeys: {
+    method: 'GET',
+    path: '/v1/keys',
+    status: 200,
+    auth: 'tenant',
+  },
+  createKey: {
+    method: 'POST',
+    path: '/v1/keys',
+    status: 201,
+    auth: 'tenant',
+  },
+  revokeKey: {
+    method: 'DELETE',
+    path: '/v1/keys/{key_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  listAudit: {
+    method: 'GET',
+    path: '/v1/audit',
+    status: 200,
+    auth: 'tenant',
+  },
   createTenant: {
     method: 'POST',
     path: '/admin/v1/tenants',
@@ -410,6 +434,12 @@ export const operations = {
   revokeApiKey: {
     method: 'DELETE',
     path: '/admin/v1/keys/{key_id}',
+    status: 200,
+    auth: 'admin',
+  },
+  listAuditOfAllTenants: {
+    method: 'GET',
+    path: '/admin/v1/audit',
     status: 200,
     auth: 'admin',
   },

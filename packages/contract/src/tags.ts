@@ -46,6 +46,11 @@ export const tags = [
       'Outgoing email is looked through for signs of phishing before it is sent; what has too many of them is stopped, and `PHISHING` tells of it.',
   },
   {
+    name: 'Keys',
+    description:
+      'API keys of your account, each with scopes, networks and an expiry, and the audit log: what the operator changed for you, and what your keys changed of your keys.',
+  },
+  {
     name: 'Administration',
     description:
       "For the operator of the service, with the operator's token: tenants, and the API keys with which tenants call all other operations.",

@@ -18,7 +18,7 @@ export const tenantNameLengthMax = 200
 export const apiKeyNameLengthMax = 200
 
 /** What a key may do. A key without scopes may do everything. */
-export const apiKeyScopes = ['send', 'webhooks', 'mailers', 'read'] as const
+export const apiKeyScopes = ['send', 'webhooks', 'mailers', 'read', 'content', 'keys'] as const
 export type ApiKeyScope = (typeof apiKeyScopes)[number]
 
 const tenantName = Type.String({
@@ -31,7 +31,16 @@ const keyId = Type.String({ description: 'Identifier of the key' })
 const scopes = Type.Array(Type.Enum([...apiKeyScopes]), {
   uniqueItems: true,
   description:
-    '`send`: sendEmail, rescueEmails, and who must not be sent to. `webhooks`, `mailers`: every operation on them. `read`: every operation that only reads. Empty: everything',
+    '`send`: sendEmail, rescueEmails, and who must not be sent to. `webhooks`, `mailers`: every operation on them. `read`: every operation that only reads, but for the content of mail. `content`: the content of mail. `keys`: the keys of the tenant, and its audit log. Empty: everything',
+})
+
+export const keyNetworksMax = 50
+
+const networks = Type.Array(Type.String({ minLength: 2, maxLength: 49 }), {
+  maxItems: keyNetworksMax,
+  uniqueItems: true,
+  description:
+    'Networks as CIDR (`203.0.113.0/24`, `2001:db8::/32`) or single addresses. From elsewhere the key gets 403. Empty: from everywhere',
 })
 
 export const createTenantBody = closedObject({ name: tenantName })
@@ -74,6 +83,7 @@ export const createApiKeyBody = closedObject({
       description: 'RFC 3339, in the future',
     }),
   ),
+  networks: Type.Optional(networks),
 })
 export type CreateApiKeyBody = Static<typeof createApiKeyBody>
 
@@ -87,7 +97,9 @@ export const apiKey = closedObject({
   key_id: keyId,
   name: stringOrNull('Name, for people'),
   scopes,
+  networks,
   created_at: timestamp('When it was created'),
+  last_used_at: timestampOrNull('To the hour. null: never'),
   expires_at: timestampOrNull('null: never'),
   revoked_at: timestampOrNull('null: not revoked'),
 })
@@ -106,3 +118,51 @@ export type ApiKeyParams = Static<typeof apiKeyParams>
 
 export const revokeApiKeyAnswer = plainAnswer
 export type RevokeApiKeyAnswer = Static<typeof revokeApiKeyAnswer>
+
+/** The tenant's own key operations (docs/reference/operator.md#keys-of-a-tenant). */
+export const createKeyBody = closedObject({
+  ...createApiKeyBody.properties,
+  name: Type.String({ minLength: 1, maxLength: apiKeyNameLengthMax, description: 'For people' }),
+})
+export type CreateKeyBody = Static<typeof createKeyBody>
+
+export const createKeyAnswer = answer({
+  key_id: keyId,
+  api_key: Type.String({ description: 'Shown once' }),
+  key: apiKey,
+})
+export type CreateKeyAnswer = Static<typeof createKeyAnswer>
+
+const auditFields = {
+  at: timestamp('When it began'),
+  actor: Type.String({ description: '`operator`, or the id of an API key' }),
+  operation: Type.String({ description: 'Its name in this description' }),
+  target: stringOrNull('What it changed: ids of its path, else the first id in its answer'),
+  from: Type.String({ description: "The caller's address" }),
+  status: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'The status of the answer. null: the process ended before it answered',
+  }),
+  request_id: Type.String({ description: 'The `request_id` of the answer' }),
+}
+export const auditEntry = closedObject(auditFields, {
+  description: 'A change of an account: who made it, from where, and how it ended',
+})
+export type AuditEntry = Static<typeof auditEntry>
+
+export const listAuditAnswer = answer({
+  entries: Type.Array(auditEntry, { description: 'Newest first' }),
+  nextPageToken,
+})
+export type ListAuditAnswer = Static<typeof listAuditAnswer>
+
+export const tenantAuditEntry = closedObject(
+  { ...auditFields, tenant_id: tenantId },
+  { description: 'An entry of the audit log, with the account that it is about' },
+)
+export type TenantAuditEntry = Static<typeof tenantAuditEntry>
+
+export const listAuditOfAllTenantsAnswer = answer({
+  entries: Type.Array(tenantAuditEntry, { description: 'Newest first' }),
+  nextPageToken,
+})
+export type ListAuditOfAllTenantsAnswer = Static<typeof listAuditOfAllTenantsAnswer>

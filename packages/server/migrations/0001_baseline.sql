@@ -163,7 +163,7 @@ create table tenants_tenant (
   created_at timestamptz not null default now()
 );
 
--- An API key. The operator makes and revokes it. Revoked and expired keys stay, so that the key_id in an old
+-- An API key. The operator, or a key of the tenant, makes and revokes it. Revoked and expired keys stay, so that the key_id in an old
 -- log line still has a name.
 create table tenants_api_key (
   key_id     text collate "C" primary key,
@@ -173,7 +173,11 @@ create table tenants_api_key (
   name       text,
   -- Empty: the key may do everything.
   scopes     text[] collate "C" not null,
+  -- Where the key may be used from. Empty: everywhere.
+  networks   cidr[] not null default '{}',
   created_at timestamptz not null default now(),
+  -- To the hour, so that a key in use writes one row version an hour.
+  last_used_at timestamptz,
   expires_at timestamptz,
   revoked_at timestamptz,
   -- A request names nothing but its key, so keys are looked up without a tenant.
@@ -182,13 +186,14 @@ create table tenants_api_key (
 -- The list of a tenant's keys.
 create index tenants_api_key_tenant on tenants_api_key (tenant_id, key_id);
 
--- A change that the operator made, acting for a tenant. The row is written before the change begins, so no
+-- A change that the operator made for a tenant, or a change of the tenant's keys. The row is written before the change begins, so no
 -- change is without its row, whatever ends the process. The janitor deletes the row after
 -- POSTRIDER_AUDIT_RETENTION.
 create table tenants_audit_entry (
   tenant_id    text collate "C" not null,
   entry_id     text collate "C" not null,
   at           timestamptz not null default now(),
+  -- 'operator', or the id of an API key.
   actor        text not null,
   -- The operation's name in the OpenAPI description.
   operation    text not null,

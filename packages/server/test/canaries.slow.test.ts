@@ -453,6 +453,12 @@ describe('secret values', () => {
     Object.assign(canaries, { secondApiKey: second.api_key })
     await succeed('listTenants')
     await succeed('listApiKeys', { params })
+    const third = await succeed('createKey', { body: { name: 'Third' } })
+    Object.assign(canaries, { thirdApiKey: third.api_key })
+    await succeed('listKeys')
+    await succeed('revokeKey', { params: { key_id: third.key_id } })
+    await succeed('listAudit')
+    await succeed('listAuditOfAllTenants')
     await failEverywhere()
 
     await call('configureSMTP', { body: mailer(canaries.wrongSmtpPassword) })
@@ -556,6 +562,7 @@ describe('secret values', () => {
       const expected: Record<string, string> = {
         apiKey: 'createTenant',
         secondApiKey: 'createApiKey',
+        thirdApiKey: 'createKey',
       }
       expect([name, ids]).toEqual([name, expected[name] === undefined ? [] : [expected[name]]])
     }

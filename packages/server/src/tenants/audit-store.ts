@@ -1,6 +1,6 @@
 /**
- * SQL of the record of what the operator changed in a tenant. Every statement names the tenant, but for
- * the one that removes old entries.
+ * SQL of the audit log: what the operator changed in a tenant, and what a tenant's keys changed of its keys.
+ * Every statement names the tenant, but for the operator's list and the one that removes old entries.
  */
 import { type Queryable, statement } from '../platform/db/index.ts'
 
@@ -42,6 +42,40 @@ export async function endAuditEntry(
   o: { readonly status: number; readonly target: string | undefined },
 ): Promise<void> {
   await q.query(END, [tenantId, entryId, o.status, o.target ?? null])
+}
+
+export interface ListedAuditEntry extends AuditKey {
+  readonly at: Date
+  readonly actor: string
+  readonly operation: string
+  readonly target: string | null
+  readonly from: string
+  readonly requestId: string
+  readonly status: number | null
+}
+
+/**
+ * Newest first.
+ *
+ * @param o.tenantId undefined: of all tenants, for the operator
+ */
+export async function listAuditEntries(
+  q: Queryable,
+  o: {
+    readonly tenantId: string | undefined
+    readonly before: string | undefined
+    readonly limit: number
+  },
+): Promise<ListedAuditEntry[]> {
+  const [own, others] = o.tenantId === undefined ? ['', ''] : ['tenant_id = $3 and', o.tenantId]
+  const { rows } = await q.query<ListedAuditEntry>(
+    `select tenant_id as "tenantId", entry_id as "entryId", at, actor, operation, target,
+            from_address as "from", request_id as "requestId", status
+       from tenants_audit_entry
+      where ${own} ($1::text is null or entry_id < $1) order by entry_id desc limit $2`,
+    [o.before ?? null, o.limit, ...(others === '' ? [] : [others])],
+  )
+  return rows
 }
 
 const DELETE_OLD = statement(

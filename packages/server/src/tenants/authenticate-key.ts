@@ -16,9 +16,10 @@ import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { networkOf } from '../platform/address-network.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
+import { createNetworks } from '../platform/egress/address-policy.ts'
 import type { AuthenticateKey, TenantIdentity } from '../platform/http/bounds/admission.ts'
 import { hashApiKey, isSoundApiKey } from './api-key.ts'
-import { type ApiKey, findApiKeysByHash } from './store.ts'
+import { type ApiKey, findApiKeysByHash, markApiKeyUsed } from './store.ts'
 
 export const believedMs = 2_000
 const refreshAfterMs = 1_000
@@ -28,6 +29,7 @@ const UNKNOWN_MAX = 10_000
 const ASKED_AT_ONCE_MAX = 500
 /** The group of keys that were right a moment ago. */
 const KNOWN = 'known'
+const HOUR_MS = 3_600_000
 
 export interface KeyAuthenticator {
   readonly authenticate: AuthenticateKey
@@ -64,12 +66,20 @@ export function createKeyAuthenticator(deps: {
     known.delete(id)
     if (key === undefined) unknown.set(id, askedAtMs)
     if (key === undefined || key.revokedAt !== null) return undefined
-    const identity = { tenantId: key.tenantId, keyId: key.keyId, scopes: key.scopes }
+    const identity = identityOf(key)
     const expiresAtMs = key.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
     if (expiresAtMs <= deps.clock.now().getTime()) return undefined
+    noteUse(key)
     // An answer from before a revocation must not outlive it.
     if (revocations === revocationsBefore) remember(id, { identity, expiresAtMs, askedAtMs })
     return identity
+  }
+
+  /** Once an hour. What fails is done by the next use: nobody waits for it. */
+  function noteUse({ keyId, lastUsedAt }: ApiKey): void {
+    const hour = Math.floor(deps.clock.now().getTime() / HOUR_MS)
+    if (lastUsedAt !== null && Math.floor(lastUsedAt.getTime() / HOUR_MS) >= hour) return
+    markApiKeyUsed(deps.db, keyId).catch(() => undefined)
   }
 
   function remember(id: string, entry: Known): void {
@@ -110,4 +120,9 @@ export function createKeyAuthenticator(deps: {
       for (const [id, { identity }] of known) if (identity.keyId === keyId) known.delete(id)
     },
   }
+}
+
+function identityOf({ tenantId, keyId, scopes, networks }: ApiKey): TenantIdentity {
+  const identity = { tenantId, keyId, scopes }
+  return networks.length === 0 ? identity : { ...identity, networks: createNetworks(networks) }
 }

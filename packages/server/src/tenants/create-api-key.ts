@@ -1,35 +1,91 @@
 /**
- * Creates a further API key of a tenant, with scopes and an expiry where asked for
- * (docs/reference/http.md#authentication).
+ * Makes an API key of a tenant (docs/reference/http.md#authentication).
+ *
+ * A key that makes another hands on at most what it may do itself: what is left out is taken over from the
+ * maker, and what goes beyond the maker is refused.
  */
 import type { CreateApiKeyBody } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
 import { parseDateTime } from '../platform/date-time.ts'
 import type { Db } from '../platform/db/index.ts'
+import { canonicalNetwork, covers } from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { hashApiKey, newApiKey } from './api-key.ts'
 import { checkName } from './check-name.ts'
-import { insertApiKey } from './store.ts'
+import { type ApiKey, findApiKey, insertApiKey, type NewApiKey } from './store.ts'
 
+/** What bounds a new key. */
+type Bounds = Pick<ApiKey, 'scopes' | 'networks' | 'expiresAt'>
+type Asked = Pick<NewApiKey, 'scopes' | 'networks' | 'expiresAt'>
+
+const UNBOUNDED: Bounds = { scopes: [], networks: [], expiresAt: null }
+
+/** @param makerId the key that asks for it; undefined for the operator */
 export async function createApiKey(
   deps: { readonly db: Db; readonly clock: Clock },
   tenantId: string,
   input: CreateApiKeyBody,
-): Promise<{ readonly keyId: string; readonly apiKey: string }> {
+  makerId?: string,
+): Promise<{ readonly keyId: string; readonly apiKey: string; readonly key: ApiKey }> {
   if (input.name !== undefined) checkName(input.name)
+  const bounds = makerId === undefined ? UNBOUNDED : await findApiKey(deps.db, tenantId, makerId)
+  // It was revoked by deleting its tenant since it was let in.
+  if (bounds === undefined) throw new ApiError('unauthorized')
+  const asked = readAsked(input, bounds, deps.clock)
+  checkBounds(asked, bounds)
   const apiKey = newApiKey()
   const keyId = newId('key')
-  const isCreated = await insertApiKey(deps.db, {
+  const key = await insertApiKey(deps.db, {
+    ...asked,
     keyId,
     tenantId,
     keyHash: hashApiKey(apiKey),
     name: input.name,
-    scopes: input.scopes ?? [],
-    expiresAt: readExpiry(input.expires_at, deps.clock),
   })
-  if (!isCreated) throw new ApiError('not_found')
-  return { keyId, apiKey }
+  if (key === undefined) throw new ApiError('not_found')
+  return { keyId, apiKey, key }
+}
+
+function readAsked(input: CreateApiKeyBody, bounds: Bounds, clock: Clock): Asked {
+  return {
+    scopes: input.scopes ?? bounds.scopes,
+    networks: input.networks?.map(readNetwork) ?? bounds.networks,
+    expiresAt: readExpiry(input.expires_at, clock) ?? bounds.expiresAt ?? undefined,
+  }
+}
+
+function checkBounds(asked: Asked, bounds: Bounds): void {
+  const isWithinScopes =
+    bounds.scopes.length === 0 ||
+    (asked.scopes.length > 0 && asked.scopes.every((scope) => bounds.scopes.includes(scope)))
+  if (!isWithinScopes) throw beyond('/scopes', `at most ${bounds.scopes.join(', ')}`)
+  const isWithinNetworks =
+    bounds.networks.length === 0 ||
+    (asked.networks.length > 0 &&
+      asked.networks.every((inner) => bounds.networks.some((outer) => covers(outer, inner))))
+  if (!isWithinNetworks) throw beyond('/networks', `within ${bounds.networks.join(', ')}`)
+  const { expiresAt } = bounds
+  if (expiresAt !== null && (asked.expiresAt ?? expiresAt) > expiresAt)
+    throw beyond('/expires_at', `${expiresAt.toISOString()} at the latest`)
+}
+
+function beyond(path: string, bound: string): ApiError {
+  return new ApiError('forbidden', {
+    message: 'A key makes keys of at most its own scopes, networks and expiry',
+    errors: [{ path, message: `must be ${bound}, as that of the key that makes it` }],
+  })
+}
+
+function readNetwork(text: string, index: number): string {
+  try {
+    return canonicalNetwork(text)
+  } catch {
+    throw validationError({
+      path: `/networks/${index}`,
+      message: 'must be a network as CIDR, or an address, such as 203.0.113.0/24',
+    })
+  }
 }
 
 function readExpiry(text: string | undefined, clock: Clock): Date | undefined {

@@ -31,6 +31,7 @@ export async function addTenant(tx: Tx, name: string, apiKey: string): Promise<C
     keyHash: hashApiKey(apiKey),
     name: undefined,
     scopes: [],
+    networks: [],
     expiresAt: undefined,
   })
   return { tenantId, keyId, apiKey }

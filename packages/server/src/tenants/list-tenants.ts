@@ -47,13 +47,15 @@ function toWireTenant(tenant: StoredTenant): Tenant {
   }
 }
 
-/** An API key as the operator's API shows it. */
-function toWireApiKey(key: StoredKey): ApiKey {
+/** An API key as it is shown, without the key itself. */
+export function toWireApiKey(key: StoredKey): ApiKey {
   return {
     key_id: key.keyId,
     name: key.name,
     scopes: [...key.scopes],
+    networks: [...key.networks],
     created_at: key.createdAt.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
     expires_at: key.expiresAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,
   }

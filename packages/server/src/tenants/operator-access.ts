@@ -1,6 +1,6 @@
 /**
  * The operator acts for a tenant (docs/reference/operator.md#acting-for-a-tenant): who may be acted for, and
- * the record of it.
+ * the record of it. What a tenant's keys change of its keys is recorded in the same way.
  *
  * An entry is committed before the change is begun, so a change without an entry cannot be, also
  * where the process ends in between. How it was answered is added afterwards.
@@ -22,20 +22,21 @@ export function createOperatorAccess({
   return {
     hasTenant: (tenantId) => hasTenant(db, tenantId),
     async begin(call) {
-      const entry = { ...call, actor: 'operator', entryId: newUlid() }
+      const entry = { ...call, entryId: newUlid() }
       await insertAuditEntry(db, entry)
       return async ({ status, target = call.target }) => {
         log.info(
           {
             request_id: call.requestId,
             tenant_id: call.tenantId,
+            actor: call.actor,
             operation: call.operation,
             // Of a suppression it is an address: that is in the record alone.
             target: target?.includes('@') === true ? undefined : target,
             from: call.from,
             status,
           },
-          'operator.acted',
+          call.actor === 'operator' ? 'operator.acted' : 'key.acted',
         )
         await endAuditEntry(db, entry, { status, target }).catch((error: unknown) =>
           log.warn({ err: error, request_id: call.requestId }, 'audit_entry.not_ended'),

@@ -1,11 +1,18 @@
-/** The operator's API: tenants and their keys (docs/reference/operator.md#tenants-and-keys). */
+/**
+ * The operator's API: tenants and their keys (docs/reference/operator.md#tenants-and-keys). A tenant's own
+ * keys and its audit log (docs/reference/operator.md#keys-of-a-tenant).
+ */
 import {
   apiKeyParams,
   createApiKeyAnswer,
   createApiKeyBody,
+  createKeyAnswer,
+  createKeyBody,
   createTenantAnswer,
   createTenantBody,
   listApiKeysAnswer,
+  listAuditAnswer,
+  listAuditOfAllTenantsAnswer,
   listTenantsAnswer,
   pageQuery,
   revokeApiKeyAnswer,
@@ -18,7 +25,8 @@ import { addOperation } from '../platform/http/operation.ts'
 import type { KeyAuthenticator } from './authenticate-key.ts'
 import { createApiKey } from './create-api-key.ts'
 import { createTenant } from './create-tenant.ts'
-import { pageOfApiKeys, pageOfTenants } from './list-tenants.ts'
+import { pageOfAllAudit, pageOfAudit } from './list-audit.ts'
+import { pageOfApiKeys, pageOfTenants, toWireApiKey } from './list-tenants.ts'
 import { revokeApiKey } from './revoke-api-key.ts'
 
 export interface TenantRoutesDeps {
@@ -28,6 +36,7 @@ export interface TenantRoutesDeps {
 }
 
 export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
+  keyRoutes(app, deps)
   addOperation(app, 'createTenant', {
     summary: 'Create a tenant and its first API key',
     tag: 'Administration',
@@ -80,6 +89,80 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
     async handle({ params }) {
       await revokeApiKey(deps, params.key_id)
       return { message: 'API Key Revoked' }
+    },
+  })
+
+  addOperation(app, 'listAuditOfAllTenants', {
+    summary: 'List what was changed for tenants, and by whom',
+    description: 'Newest first, for as long as entries are kept (`POSTRIDER_AUDIT_RETENTION`).',
+    tag: 'Administration',
+    query: pageQuery,
+    answer: listAuditOfAllTenantsAnswer,
+    async handle({ query }) {
+      return { message: 'Audit Log', ...(await pageOfAllAudit(deps, query)) }
+    },
+  })
+}
+
+const KEYS_TAG = 'Keys'
+
+function keyRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
+  addOperation(app, 'listKeys', {
+    summary: 'List your API keys, without the keys themselves',
+    tag: KEYS_TAG,
+    query: pageQuery,
+    answer: listApiKeysAnswer,
+    scopes: ['keys'],
+    async handle({ tenant: { tenantId }, query }) {
+      return { message: 'API Keys', ...(await pageOfApiKeys(deps, tenantId, query)) }
+    },
+  })
+
+  addOperation(app, 'createKey', {
+    summary: 'Create an API key',
+    description:
+      'The key is shown once. A key makes keys of at most its own scopes, networks and expiry: what you leave out is taken over from the key that makes it, and more than that is 403.',
+    tag: KEYS_TAG,
+    body: createKeyBody,
+    answer: createKeyAnswer,
+    scopes: ['keys'],
+    isAudited: true,
+    async handle({ tenant: { tenantId, keyId: makerId }, body, request }) {
+      const maker = request.isOperators ? undefined : makerId
+      const { keyId, apiKey, key } = await createApiKey(deps, tenantId, body, maker)
+      return {
+        message: 'API Key Created',
+        key_id: keyId,
+        api_key: apiKey,
+        key: toWireApiKey(key),
+      }
+    },
+  })
+
+  addOperation(app, 'revokeKey', {
+    summary: 'Revoke an API key',
+    description: 'It opens nothing from now on; other processes know within two seconds.',
+    tag: KEYS_TAG,
+    params: apiKeyParams,
+    answer: revokeApiKeyAnswer,
+    scopes: ['keys'],
+    isAudited: true,
+    async handle({ tenant: { tenantId }, params }) {
+      await revokeApiKey(deps, params.key_id, { tenantId })
+      return { message: 'API Key Revoked' }
+    },
+  })
+
+  addOperation(app, 'listAudit', {
+    summary: 'List what was changed in your account, and by whom',
+    description:
+      'What the operator changed for you, and what your keys changed of your keys: newest first, for as long as entries are kept (`POSTRIDER_AUDIT_RETENTION`).',
+    tag: KEYS_TAG,
+    query: pageQuery,
+    answer: listAuditAnswer,
+    scopes: ['keys'],
+    async handle({ tenant: { tenantId }, query }) {
+      return { message: 'Audit Log', ...(await pageOfAudit(deps, tenantId, query)) }
     },
   })
 }

@@ -16,7 +16,10 @@ export interface ApiKey {
   readonly tenantId: string
   readonly name: string | null
   readonly scopes: readonly ApiKeyScope[]
+  /** Canonical CIDRs. Empty: from everywhere. */
+  readonly networks: readonly string[]
   readonly createdAt: Date
+  readonly lastUsedAt: Date | null
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
 }
@@ -27,6 +30,7 @@ export interface NewApiKey {
   readonly keyHash: Buffer
   readonly name: string | undefined
   readonly scopes: readonly ApiKeyScope[]
+  readonly networks: readonly string[]
   readonly expiresAt: Date | undefined
 }
 
@@ -63,11 +67,15 @@ export async function hasTenant(q: Queryable, tenantId: string): Promise<boolean
   return rows.length > 0
 }
 
-/** False when there is no such tenant. */
-export async function insertApiKey(q: Queryable, key: NewApiKey): Promise<boolean> {
-  const { rowCount } = await q.query(
-    `insert into tenants_api_key (key_id, tenant_id, key_hash, name, scopes, expires_at)
-     select $1, tenant_id, $3, $4, $5, $6 from tenants_tenant where tenant_id = $2`,
+const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, scopes, networks::text[] as networks,
+  created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`
+
+/** Undefined when there is no such tenant. */
+export async function insertApiKey(q: Queryable, key: NewApiKey): Promise<ApiKey | undefined> {
+  const { rows } = await q.query<ApiKey>(
+    `insert into tenants_api_key (key_id, tenant_id, key_hash, name, scopes, expires_at, networks)
+     select $1, tenant_id, $3, $4, $5, $6, $7::cidr[] from tenants_tenant where tenant_id = $2
+     returning ${COLUMNS}`,
     [
       key.keyId,
       key.tenantId,
@@ -75,13 +83,11 @@ export async function insertApiKey(q: Queryable, key: NewApiKey): Promise<boolea
       key.name ?? null,
       [...key.scopes],
       key.expiresAt ?? null,
+      [...key.networks],
     ],
   )
-  return rowCount === 1
+  return rows[0]
 }
-
-const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, scopes,
-  created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`
 
 const FIND_BY_HASH = statement(
   'tenants.find_keys',
@@ -112,11 +118,41 @@ export async function listApiKeys(
   return rows
 }
 
-/** False when there is no such key. A key that was revoked before keeps its time. */
-export async function revokeApiKey(q: Queryable, keyId: string): Promise<boolean> {
-  const { rowCount } = await q.query(
-    'update tenants_api_key set revoked_at = coalesce(revoked_at, now()) where key_id = $1',
+export async function findApiKey(
+  q: Queryable,
+  tenantId: string,
+  keyId: string,
+): Promise<ApiKey | undefined> {
+  const { rows } = await q.query<ApiKey>(
+    `select ${COLUMNS} from tenants_api_key where tenant_id = $1 and key_id = $2`,
+    [tenantId, keyId],
+  )
+  return rows[0]
+}
+
+/** Writes the hour down, unless it is there. */
+export async function markApiKeyUsed(q: Queryable, keyId: string): Promise<void> {
+  await q.query(
+    `update tenants_api_key set last_used_at = date_trunc('hour', now())
+      where key_id = $1 and (last_used_at is null or last_used_at < date_trunc('hour', now()))`,
     [keyId],
+  )
+}
+
+/**
+ * False when there is no such key. A key that was revoked before keeps its time.
+ *
+ * @param tenantId of whom the key must be; undefined: of anyone
+ */
+export async function revokeApiKey(
+  q: Queryable,
+  keyId: string,
+  tenantId: string | undefined,
+): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `update tenants_api_key set revoked_at = coalesce(revoked_at, now())
+      where key_id = $1 and ($2::text is null or tenant_id = $2)`,
+    [keyId, tenantId ?? null],
   )
   return rowCount === 1
 }

@@ -22,7 +22,8 @@ async function open(change: Partial<InboundMessageRouteDeps> = {}): Promise<Fast
     metrics: createMetrics(),
     authenticateKey: (key) => {
       if (key === 'sender') return { tenantId: 'tn_a', keyId: key, scopes: ['send'] }
-      if (key === 'reader') return { tenantId: 'tn_a', keyId: key, scopes: ['read'] }
+      if (key === 'lister') return { tenantId: 'tn_a', keyId: key, scopes: ['read'] }
+      if (key === 'reader') return { tenantId: 'tn_a', keyId: key, scopes: ['read', 'content'] }
       return key === 'b' ? { tenantId: 'tn_b', keyId: key, scopes: [] } : undefined
     },
   })
@@ -231,6 +232,17 @@ describe('messages of another tenant', () => {
     for (const path of ['', ...paths]) {
       expect((await get(path, 'sender')).statusCode).toBe(403)
       expect((await get(path, 'nobody')).statusCode).toBe(401)
+    }
+  })
+
+  it('[contract 7.1] opens the content of mail to the scope content alone', async () => {
+    const [inboundId] = await world.receive({ raw: withAttachments(['attachment', 'secret']) })
+    for (const path of ['', `/${inboundId}`])
+      expect((await get(path, 'lister')).statusCode).toBe(200)
+    for (const path of [`/${inboundId}/raw`, `/${inboundId}/attachments/0`]) {
+      const refused = await get(path, 'lister')
+      expect(refused.statusCode).toBe(403)
+      expect(refused.json().message).toContain('"content"')
     }
   })
 })

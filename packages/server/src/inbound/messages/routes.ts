@@ -65,7 +65,7 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
     params: inboundMessageParams,
     contentTypes: ['message/rfc822'],
     answerHeaders: ['Content-Disposition'],
-    scopes: ['read'],
+    scopes: ['content'],
     errors: ['rate_limited'],
     async handle({ tenant: { tenantId }, params: { inbound_id }, reply }) {
       const { bytes, stream } = await openRaw(deps, tenantId, inbound_id)
@@ -83,7 +83,7 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
     params: inboundAttachmentParams,
     contentTypes: ['application/octet-stream'],
     answerHeaders: ['Content-Disposition'],
-    scopes: ['read'],
+    scopes: ['content'],
     errors: ['rate_limited'],
     async handle({ tenant: { tenantId }, params: { inbound_id: inboundId, n }, reply }) {
       const leave = await enterLimiter(deps.attachmentLimiter, tenantId)

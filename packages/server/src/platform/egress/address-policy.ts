@@ -98,6 +98,18 @@ export function createNetworks(list: readonly string[]): Networks {
   }
 }
 
+/** The one spelling of a CIDR. Throws where `parseNetwork` does. */
+export function canonicalNetwork(text: string): string {
+  const [base, bits] = parseNetwork(text)
+  return `${base}/${bits}`
+}
+
+/** Whether every address of one CIDR is in the other. */
+export function covers(outer: string, inner: string): boolean {
+  const [[, outerBits], [base, innerBits]] = [parseNetwork(outer), parseNetwork(inner)]
+  return innerBits >= outerBits && isInside(base, [parseNetwork(outer)])
+}
+
 /** The one spelling of an address: of an IPv4-mapped one, the IPv4 address. Undefined for none. */
 export function canonicalAddress(text: string): string | undefined {
   return parseAddress(text)?.toString()

@@ -1,4 +1,5 @@
 /** Guarded egress: the front door (see egress.ts). */
+export { canonicalNetwork, covers } from './address-policy.ts'
 export { isRefusedHost, problemOfEndpoint, problemOfUrl } from './check-endpoint.ts'
 export type { ConnectOptions, ConnectProgress } from './connector.ts'
 export { createEgress, type Egress, type EgressOptions } from './egress.ts'

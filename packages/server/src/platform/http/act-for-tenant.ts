@@ -1,7 +1,7 @@
 /**
  * The operator's token on a tenant's routes (docs/reference/operator.md#acting-for-a-tenant): with
- * `X-Postrider-Tenant` it acts for that tenant, without any limit of scopes. Each call that may change
- * something is recorded before it is begun.
+ * `X-Postrider-Tenant` it acts for that tenant, without any limit of scopes. Each such call that may change
+ * something is recorded before it is begun, and so is each call of an operation that is audited.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, validationError } from '../errors.ts'
@@ -9,8 +9,10 @@ import { isId } from '../ids.ts'
 
 export const tenantHeader = 'X-Postrider-Tenant'
 
-export interface OperatorCall {
+export interface AuditedCall {
   readonly tenantId: string
+  /** `operator`, or the id of an API key. */
+  readonly actor: string
   /** By its name in the OpenAPI description. */
   readonly operation: string
   readonly target: string | undefined
@@ -19,7 +21,7 @@ export interface OperatorCall {
 }
 
 /** To be called when it is answered. Never rejects. */
-export type EndOperatorCall = (o: {
+export type EndAuditedCall = (o: {
   readonly status: number
   readonly target?: string | undefined
 }) => Promise<void>
@@ -27,14 +29,14 @@ export type EndOperatorCall = (o: {
 export interface OperatorAccess {
   hasTenant(tenantId: string): Promise<boolean>
   /** Resolves when the call is recorded. */
-  begin(call: OperatorCall): Promise<EndOperatorCall>
+  begin(call: AuditedCall): Promise<EndAuditedCall>
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The operator makes it, for a tenant. */
     isOperators: boolean
-    endOperatorCall: EndOperatorCall | undefined
+    endAuditedCall: EndAuditedCall | undefined
     /** What the operation made, where its path names nothing. */
     made: string | undefined
   }
@@ -61,17 +63,19 @@ export async function identifyTenant(
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Records what the operator changes: after it was found to be fit, before it is begun. */
-export function recordOperatorCalls(app: FastifyInstance, access: OperatorAccess): void {
+/** Records what belongs into the audit log: after it was found to be fit, before it is begun. */
+export function recordAuditedCalls(app: FastifyInstance, access: OperatorAccess): void {
   app.decorateRequest('isOperators', false)
-  app.decorateRequest('endOperatorCall', undefined)
+  app.decorateRequest('endAuditedCall', undefined)
   app.decorateRequest('made', undefined)
   app.addHook('preHandler', async (request) => {
-    if (!request.isOperators || READS.has(request.method)) return
     const { config, url = '' } = request.routeOptions
+    const isAudited = request.isOperators || config.operation?.details.isAudited === true
+    if (!isAudited || READS.has(request.method)) return
     const ids = Object.values((request.params ?? {}) as Record<string, string>)
-    request.endOperatorCall = await access.begin({
+    request.endAuditedCall = await access.begin({
       tenantId: request.tenant.tenantId,
+      actor: request.isOperators ? 'operator' : request.tenant.keyId,
       operation: config.operation?.id ?? `${request.method} ${url}`,
       target: ids.length === 0 ? undefined : ids.join('/'),
       from: request.clientAddress,
@@ -79,9 +83,9 @@ export function recordOperatorCalls(app: FastifyInstance, access: OperatorAccess
     })
   })
   app.addHook('onSend', async (request, reply) => {
-    const end = request.endOperatorCall
+    const end = request.endAuditedCall
     if (end === undefined) return
-    request.endOperatorCall = undefined
+    request.endAuditedCall = undefined
     await end({ status: reply.statusCode, target: request.made })
   })
 }

@@ -14,7 +14,7 @@ import { ApiError, validationError } from '../errors.ts'
 import { createFailureBudget } from '../failure-budget.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { type OperatorAccess, recordOperatorCalls } from './act-for-tenant.ts'
+import { type OperatorAccess, recordAuditedCalls } from './act-for-tenant.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
 import {
   bodyMissing,
@@ -179,7 +179,7 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
   admitRequests(app, observation)
   endStalledAnswers(app, timeouts)
   const { authenticateKey, adminToken, operatorAccess } = o
-  if (operatorAccess !== undefined) recordOperatorCalls(app, operatorAccess)
+  if (operatorAccess !== undefined) recordAuditedCalls(app, operatorAccess)
   const wrongKeys = createFailureBudget({
     name: 'wrong-keys',
     failuresMax: wrongKeysMax,

@@ -136,7 +136,7 @@ function addRoute<
       ).catch((error: unknown) => {
         throw commits.isAny ? afterCommit(error) : error
       })
-      if (request.isOperators) request.made = idIn(answered)
+      if (request.endAuditedCall !== undefined) request.made = idIn(answered)
       return answered
     },
   })

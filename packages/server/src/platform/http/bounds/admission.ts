@@ -7,6 +7,7 @@
  */
 import type { ApiKeyScope } from '@postrider/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { Networks } from '../../egress/address-policy.ts'
 import { ApiError, validationError } from '../../errors.ts'
 import type { FailureBudget } from '../../failure-budget.ts'
 import { newUlid } from '../../ids.ts'
@@ -24,6 +25,8 @@ export interface TenantIdentity {
   readonly keyId: string
   /** Empty: everything. */
   readonly scopes: readonly ApiKeyScope[]
+  /** Where it may be used from. Absent: everywhere. */
+  readonly networks?: Networks | undefined
 }
 
 /** A value when it is known at once, which spares a hot request a turn of the event loop. */
@@ -179,6 +182,10 @@ function tenantGuard(
   const { operatorAccess } = guards
   function admit(request: FastifyRequest, identity: TenantIdentity | undefined) {
     if (identity === undefined) return wrongKey(guards, request, NO_SUCH_KEY)
+    if (identity.networks?.has(request.clientAddress) === false)
+      return new ApiError('forbidden', {
+        message: `This API key may not be used from ${request.clientAddress}: see its networks`,
+      })
     if (identity.scopes.length > 0 && !scopes.some((scope) => identity.scopes.includes(scope)))
       return new ApiError('forbidden', { message: forbiddenMessage(scopes) })
     const refusal = guards.underWay.begin(identity.keyId)

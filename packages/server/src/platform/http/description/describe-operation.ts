@@ -30,6 +30,8 @@ export interface OperationDetails {
   /** Of a successful answer, beyond `X-Request-Id`. */
   readonly answerHeaders?: readonly AnswerHeader[]
   readonly bodyBytesMax?: number
+  /** Each call is in the audit log, whoever makes it. Calls of the operator for a tenant are in any case. */
+  readonly isAudited?: boolean
 }
 
 export interface DescribedOperation {
