@@ -35,6 +35,8 @@ const scopes = Type.Array(Type.Enum([...apiKeyScopes]), {
 })
 
 export const keyNetworksMax = 50
+/** Of one tenant, that are neither revoked nor expired. The operator may make more. */
+export const keysMax = 1_000
 
 const networks = Type.Array(Type.String({ minLength: 2, maxLength: 49 }), {
   maxItems: keyNetworksMax,

@@ -4,7 +4,7 @@
  * A key that makes another hands on at most what it may do itself: what is left out is taken over from the
  * maker, and what goes beyond the maker is refused.
  */
-import type { CreateApiKeyBody } from '@postrider/contract'
+import { type CreateApiKeyBody, keysMax } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
 import { parseDateTime } from '../platform/date-time.ts'
 import type { Db } from '../platform/db/index.ts'
@@ -13,7 +13,7 @@ import { ApiError, validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { hashApiKey, newApiKey } from './api-key.ts'
 import { checkName } from './check-name.ts'
-import { type ApiKey, findApiKey, insertApiKey, type NewApiKey } from './store.ts'
+import { type ApiKey, countLiveApiKeys, findApiKey, insertApiKey, type NewApiKey } from './store.ts'
 
 /** What bounds a new key. */
 type Bounds = Pick<ApiKey, 'scopes' | 'networks' | 'expiresAt'>
@@ -30,8 +30,11 @@ export async function createApiKey(
 ): Promise<{ readonly keyId: string; readonly apiKey: string; readonly key: ApiKey }> {
   if (input.name !== undefined) checkName(input.name)
   const bounds = makerId === undefined ? UNBOUNDED : await findApiKey(deps.db, tenantId, makerId)
-  // It was revoked by deleting its tenant since it was let in.
+  // Its tenant was deleted since the key was let in.
   if (bounds === undefined) throw new ApiError('unauthorized')
+  // Two at once may make one too many.
+  if (makerId !== undefined && (await countLiveApiKeys(deps.db, tenantId, keysMax)) >= keysMax)
+    throw new ApiError('conflict', { message: `A tenant may have ${keysMax} API keys` })
   const asked = readAsked(input, bounds, deps.clock)
   checkBounds(asked, bounds)
   const apiKey = newApiKey()

@@ -2,6 +2,7 @@
 import {
   type ApiKey,
   createKeyAnswer,
+  keysMax,
   listApiKeysAnswer,
   listAuditAnswer,
   listAuditOfAllTenantsAnswer,
@@ -149,6 +150,30 @@ describe('createKey', () => {
     const refused = await ask('POST', '/v1/keys', { key, body: { name: 'wider', ...body } })
     expect(refused).toMatchObject({ status: 403, body: { code: 'forbidden', errors: [{ path }] } })
   })
+})
+
+it('lets a tenant have so many keys that are neither revoked nor expired, and no more', async () => {
+  const { tenantId } = acme
+  const fill = (count: number, more: string) =>
+    database.db.query(
+      `insert into tenants_api_key (key_id, tenant_id, key_hash, scopes, expires_at, revoked_at)
+       select 'key_' || $3 || n, $1, sha256(($1 || $3 || n)::bytea), '{}', ${more}
+         from generate_series(1, $2::int) n`,
+      [tenantId, count, more.length],
+    )
+  await fill(5, "now() - interval '1 day', null")
+  await fill(5, 'null, now()')
+  await fill(keysMax - 2, 'null, null')
+  await newKey()
+  const refused = await ask('POST', '/v1/keys', { body: { name: 'one too many' } })
+  expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } })
+  expect(refused.body.message).toContain('1000')
+})
+
+it('lets a tenant create 60 keys an hour', async () => {
+  for (let i = 0; i < 60; i += 1) await newKey()
+  const refused = await ask('POST', '/v1/keys', { body: { name: 'one too many' } })
+  expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
 })
 
 describe('a key with networks', () => {

@@ -22,6 +22,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import { addOperation } from '../platform/http/operation.ts'
+import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyAuthenticator } from './authenticate-key.ts'
 import { createApiKey } from './create-api-key.ts'
 import { createTenant } from './create-tenant.ts'
@@ -105,8 +106,11 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
 }
 
 const KEYS_TAG = 'Keys'
+/** Of one tenant: a key that was revoked keeps its row. */
+const KEYS_CREATED = { usesMax: 60, windowS: 3600 } as const
 
 function keyRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
+  const creations = createRateLimit({ name: 'keys-created', ...KEYS_CREATED })
   addOperation(app, 'listKeys', {
     summary: 'List your API keys, without the keys themselves',
     tag: KEYS_TAG,
@@ -126,8 +130,10 @@ function keyRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
     body: createKeyBody,
     answer: createKeyAnswer,
     scopes: ['keys'],
+    errors: ['conflict', 'rate_limited'],
     isAudited: true,
     async handle({ tenant: { tenantId, keyId: makerId }, body, request }) {
+      await creations.use(tenantId)
       const maker = request.isOperators ? undefined : makerId
       const { keyId, apiKey, key } = await createApiKey(deps, tenantId, body, maker)
       return {

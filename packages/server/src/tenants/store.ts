@@ -130,6 +130,18 @@ export async function findApiKey(
   return rows[0]
 }
 
+/** Those that are neither revoked nor expired; counts no further than `max`. */
+export async function countLiveApiKeys(q: Queryable, tenantId: string, max: number) {
+  const { rows } = await q.query<{ readonly count: number }>(
+    `select count(*)::int as count from (
+       select from tenants_api_key
+        where tenant_id = $1 and revoked_at is null and (expires_at is null or expires_at > now())
+        limit $2) live`,
+    [tenantId, max],
+  )
+  return rows[0]?.count ?? 0
+}
+
 /** Writes the hour down, unless it is there. */
 export async function markApiKeyUsed(q: Queryable, keyId: string): Promise<void> {
   await q.query(

@@ -30,7 +30,7 @@ export interface OperationDetails {
   /** Of a successful answer, beyond `X-Request-Id`. */
   readonly answerHeaders?: readonly AnswerHeader[]
   readonly bodyBytesMax?: number
-  /** Each call is in the audit log, whoever makes it. Calls of the operator for a tenant are in any case. */
+  /** Each call is in the audit log. Calls of the operator for a tenant are there in any case. */
   readonly isAudited?: boolean
 }
 
