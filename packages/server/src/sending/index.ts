@@ -51,7 +51,7 @@ export {
   endSentCopies,
   forgetSentCopies,
   pauseSentCopies,
-  postponeSentCopies,
+  putOffSentCopies,
   type SentCopy,
   type SentCopyMailer,
 } from './sent-copies/claim-store.ts'

@@ -4,7 +4,8 @@
  */
 import type { RelayKind } from '@postrider/contract'
 import { formatMicros } from '../../platform/clock.ts'
-import { insertRows, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import { insertRows, statement, type Tx } from '../../platform/db/index.ts'
+import { dropOld } from '../../platform/work/jobs.ts'
 import { factFromJson, type Report, reportToJson } from './report.ts'
 
 export type RelayReport = Report & { readonly relay: RelayKind }
@@ -164,19 +165,7 @@ export async function postponeUnmatched(
 }
 
 // Over all tenants: the janitor's.
-const DROP_OLD = statement(
-  'feedback.drop_old_unmatched',
-  `delete from feedback_unmatched p
-    using (select tenant_id, relay, fact_id from feedback_unmatched
-            where received_at < now() - $1 * interval '1 ms'
-            order by received_at limit $2 for update skip locked) old
-    where p.tenant_id = old.tenant_id and p.relay = old.relay and p.fact_id = old.fact_id`,
-)
-
-export async function dropOldUnmatched(
-  q: Queryable,
-  ageMs: number,
-  limit: number,
-): Promise<number> {
-  return (await q.query(DROP_OLD, [ageMs, limit])).rowCount
-}
+export const dropOldUnmatched = dropOld({
+  ...{ name: 'feedback.drop_old_unmatched', table: 'feedback_unmatched', since: 'received_at' },
+  key: ['tenant_id', 'relay', 'fact_id'],
+})

@@ -5,6 +5,7 @@
 import type { RelayKind } from '@postrider/contract'
 import { formatMicros } from '../../platform/clock.ts'
 import { insertRows, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import { dropOld, findByTenant } from '../../platform/work/jobs.ts'
 
 export interface StoredCallback {
   readonly tenantId: string
@@ -37,27 +38,12 @@ export interface WaitingCallback {
   readonly bytes: number
 }
 
-// Over all tenants, in turns: of each the oldest, tenant by tenant through the index. Those of whom
-// everything is put off are passed over: else a few of them would hide all that come after.
-const FIND_WAITING = statement(
-  'feedback.find_waiting',
-  `with recursive tenant as (
-     (select tenant_id from feedback_inbox where refused_at is null and due_at <= now() and tenant_id > $1
-       order by tenant_id limit 1)
-     union all
-     select next.tenant_id
-       from tenant cross join lateral (
-         select tenant_id from feedback_inbox
-          where refused_at is null and due_at <= now() and tenant_id > tenant.tenant_id
-          order by tenant_id limit 1) next
-   )
-   select tenant_id as "tenantId", inbox_id as "inboxId", bytes
-     from (select tenant_id from tenant limit $2) t
-    cross join lateral (
-      select inbox_id, bytes from feedback_inbox
-       where tenant_id = t.tenant_id and refused_at is null and due_at <= now()
-       order by inbox_id limit $3) i`,
-)
+// Over all tenants, in turns.
+const FIND_WAITING = findByTenant({
+  ...{ name: 'feedback.find_waiting', table: 'feedback_inbox', orderBy: 'inbox_id' },
+  isDue: 'refused_at is null and due_at <= now()',
+  columns: ['inbox_id', 'bytes'],
+})
 
 /** Of tenants after that one, in their order: of each its oldest. */
 export async function findWaiting(
@@ -162,17 +148,10 @@ export async function boundRefused(q: Queryable, tenantId: string, max: number):
 }
 
 // Over all tenants: the janitor's.
-const DROP_OLD = statement(
-  'feedback.drop_old_refused',
-  `delete from feedback_inbox i
-    using (select tenant_id, inbox_id from feedback_inbox
-            where refused_at < now() - $1 * interval '1 ms' limit $2 for update skip locked) old
-    where i.tenant_id = old.tenant_id and i.inbox_id = old.inbox_id`,
-)
-
-export async function dropOldRefused(q: Queryable, ageMs: number, limit: number): Promise<number> {
-  return (await q.query(DROP_OLD, [ageMs, limit])).rowCount
-}
+export const dropOldRefused = dropOld({
+  ...{ name: 'feedback.drop_old_refused', table: 'feedback_inbox', since: 'refused_at' },
+  key: ['tenant_id', 'inbox_id'],
+})
 
 export interface InboxFigures {
   readonly rows: number

@@ -1,5 +1,6 @@
 /** SQL of what was received lately. */
 import { arrayText, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import { dropOld } from '../../platform/work/jobs.ts'
 
 export interface SeenKey {
   readonly tenantId: string
@@ -36,14 +37,11 @@ export async function noteSeen(tx: Tx, keys: readonly SeenKey[]): Promise<Readon
 }
 
 // Over all tenants: the janitor's.
-const DROP_OLD = statement(
-  'inbound.drop_old_seen',
-  `delete from inbound_seen s
-    using (select tenant_id, digest from inbound_seen
-            where seen_at < now() - $1 * interval '1 ms' limit $2 for update skip locked) old
-    where s.tenant_id = old.tenant_id and s.digest = old.digest`,
-)
+const drop = dropOld({
+  ...{ name: 'inbound.drop_old_seen', table: 'inbound_seen', since: 'seen_at' },
+  key: ['tenant_id', 'digest'],
+})
 
-export async function dropOldSeen(q: Queryable, limit: number): Promise<number> {
-  return (await q.query(DROP_OLD, [SEEN_MS, limit])).rowCount
+export function dropOldSeen(q: Queryable, limit: number): Promise<number> {
+  return drop(q, SEEN_MS, limit)
 }

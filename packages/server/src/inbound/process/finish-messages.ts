@@ -19,11 +19,11 @@ import { type NewEvent, recordEvents, type TouchedStream } from '../../webhooks/
 import { markReported } from '../messages/message-store.ts'
 import {
   type ClaimedMessage,
-  dequeue,
+  endMessages,
   type FencedMessage,
-  giveBack,
   holdClaims,
   type MessageKey,
+  putOffMessages,
 } from './queue-store.ts'
 
 export interface FinishedMessage {
@@ -76,12 +76,17 @@ export async function finishMessages(
         .filter(({ isFirst }) => isFirst)
         .map(({ claim: { tenantId, inboundId }, problem }) => ({ tenantId, inboundId, problem })),
     ),
-    dequeue(
+    endMessages(
       tx,
       mine.filter((one) => !isWaiting.has(one)).map(({ claim }) => claim),
     ),
-    ...waiting.map(({ claim, lookAgainMs = 0 }) =>
-      giveBack(tx, [claim], { isUntried: true, waitMs: lookAgainMs }),
+    putOffMessages(
+      tx,
+      waiting.map(({ claim, lookAgainMs = 0 }) => ({
+        ...claim,
+        waitMs: lookAgainMs,
+        isTry: false,
+      })),
     ),
   ])
   return finished.map(({ claim }, i) => {

@@ -18,7 +18,7 @@ import { newUlid } from '../../platform/ids.ts'
 import { partitionedTables } from '../../retention-days.ts'
 import { listInboundMessages } from '../messages/list-messages.ts'
 import { openRaw } from '../messages/open-raw.ts'
-import { giveBack } from './queue-store.ts'
+import { putOffMessages } from './queue-store.ts'
 
 const world = useInbound()
 
@@ -26,10 +26,10 @@ const STATEMENTS = [
   'inbound.find_due',
   'inbound.claim',
   'inbound.load_messages',
-  'inbound.hold_claims',
+  'inbound.hold',
   'inbound.mark_reported',
-  'inbound.dequeue',
-  'inbound.give_back',
+  'inbound.end',
+  'inbound.put_off',
   'inbound.find_message',
   'inbound.list_messages',
   'inbound.read_piece',
@@ -52,8 +52,8 @@ async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<vo
   const raw = rawMail({ messageId: `<${newUlid()}@x>`, body: 'x'.repeat(600_000) })
   const [id = ''] = await world.receive({ raw, routes: [[route, 'a@in.example.com']] })
   expect(await world.worker({ db: on }).runOnce()).toBe(1)
-  const unknown = { tenantId, inboundId: id, bytes: 1, fence: '99', tries: 1, isSuspect: false }
-  await transactByIndex(on, (tx) => giveBack(tx, [unknown], { isUntried: true, waitMs: 0 }))
+  const unknown = { tenantId, inboundId: id, fence: '99', waitMs: 0, isTry: false }
+  await transactByIndex(on, (tx) => putOffMessages(tx, [unknown]))
   const list = await listInboundMessages({ db: on, publicUrl }, tenantId, { pageSize: 1 })
   expect(list.inbound_messages).toMatchObject([{ inbound_id: id }])
   const one = await listInboundMessages({ db: on, publicUrl }, tenantId, { inbound_id: id })

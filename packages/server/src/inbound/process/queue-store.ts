@@ -1,9 +1,10 @@
 /**
  * SQL of what is yet to be reported. The worker serves all tenants, in turns: its statements say so. A
- * message is taken with a fence, for a lease by the database's clock; who has lost it records nothing.
+ * message is claimed as any job is (`platform/work/jobs.ts`); who has lost it records nothing.
  */
-import { arrayText, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
+import { type Claimed, createJobs, type Fenced, findByTenant } from '../../platform/work/jobs.ts'
 
 export interface MessageKey {
   readonly tenantId: string
@@ -16,14 +17,9 @@ export interface DueMessage extends MessageKey {
   readonly isSuspect: boolean
 }
 
-export interface FencedMessage extends MessageKey {
-  readonly fence: string
-}
+export type FencedMessage = Fenced<MessageKey>
 
-export interface ClaimedMessage extends DueMessage, FencedMessage {
-  /** How often it was taken, this time included. */
-  readonly tries: number
-}
+export type ClaimedMessage = DueMessage & Claimed<MessageKey>
 
 const IS_DAY_QUEUED = statement(
   'inbound.is_day_queued',
@@ -40,55 +36,36 @@ export async function isInboundDayQueued(q: Queryable, day: string): Promise<boo
   return (await q.query(IS_DAY_QUEUED, ids)).rowCount > 0
 }
 
-const IS_DUE = 'due_at <= now() and (busy_until is null or busy_until <= now())'
-
-// Over all tenants, in turns: of each the oldest, tenant by tenant through the index. Those of whom
-// everything is taken or put off are passed over: else a few of them would hide all that come after.
-const FIND_DUE = statement(
-  'inbound.find_due',
-  `with recursive tenant as (
-     (select tenant_id from inbound_queue where ${IS_DUE} and tenant_id > $1
-       order by tenant_id limit 1)
-     union all
-     select next.tenant_id
-       from tenant cross join lateral (
-         select tenant_id from inbound_queue where ${IS_DUE} and tenant_id > tenant.tenant_id
-          order by tenant_id limit 1) next
-   )
-   select tenant_id as "tenantId", inbound_id as "inboundId", bytes, tries > 0 as "isSuspect"
-     from (select tenant_id from tenant limit $2) t
-    cross join lateral (
-      select inbound_id, bytes, tries from inbound_queue
-       where tenant_id = t.tenant_id and ${IS_DUE}
-       order by inbound_id limit $3) q`,
+const { isDue, ...jobs } = createJobs<MessageKey, Claimed<MessageKey> & { readonly bytes: number }>(
+  {
+    ...{ name: 'inbound', table: 'inbound_queue', claimedUntil: 'busy_until' },
+    key: ['tenantId', 'inboundId'],
+    columns: ['bytes'],
+  },
 )
 
-/** By tenant, after one of them. After `planByIndex`. */
+/** Under the fences of their claims. After `planByIndex`. */
+export const {
+  renew: renewClaims,
+  putOff: putOffMessages,
+  hold: holdClaims,
+  end: endMessages,
+} = jobs
+
+const FIND_DUE = findByTenant({
+  ...{ name: 'inbound.find_due', table: 'inbound_queue', isDue, orderBy: 'inbound_id' },
+  columns: ['inbound_id', 'bytes', 'tries'],
+})
+
+/** Over all tenants, in turns: of each the oldest, after one of them. After `planByIndex`. */
 export async function findDue(
   tx: Tx,
   o: { readonly after: string; readonly tenantsMax: number; readonly ofEachMax: number },
 ): Promise<DueMessage[]> {
-  return (await tx.query<DueMessage>(FIND_DUE, [o.after, o.tenantsMax, o.ofEachMax])).rows
+  type Row = MessageKey & { readonly bytes: number; readonly tries: number }
+  const { rows } = await tx.query<Row>(FIND_DUE, [o.after, o.tenantsMax, o.ofEachMax])
+  return rows.map((row) => ({ ...row, isSuspect: row.tries > 0 }))
 }
-
-const KEYS = 'unnest($1::text[], $2::text[]) as k (tenant_id, inbound_id)'
-const OF_KEYS = 'q.tenant_id = k.tenant_id and q.inbound_id = k.inbound_id'
-
-/** Counted no further: one that can never be recorded is not to end in a number that none can hold. */
-const TRIES_MAX = 1_000
-
-const CLAIM = statement(
-  'inbound.claim',
-  `update inbound_queue q
-      set fence = q.fence + 1, tries = least(q.tries, $4) + 1,
-          busy_until = now() + $3::float8 * interval '1 ms'
-     from (select q.tenant_id, q.inbound_id from ${KEYS}
-             join inbound_queue q on ${OF_KEYS}
-            where ${IS_DUE} order by q.tenant_id, q.inbound_id for update of q skip locked) k
-    where ${OF_KEYS}
-   returning q.tenant_id as "tenantId", q.inbound_id as "inboundId", q.bytes, q.fence, q.tries,
-             q.tries > 1 as "isSuspect"`,
-)
 
 /** Those of them that nobody else has taken meanwhile. After `planByIndex`. */
 export async function claimDue(
@@ -96,76 +73,8 @@ export async function claimDue(
   due: readonly MessageKey[],
   leaseMs: number,
 ): Promise<ClaimedMessage[]> {
-  return (await tx.query<ClaimedMessage>(CLAIM, [...keysOf(due), leaseMs, TRIES_MAX])).rows
-}
-
-const FENCED = `unnest($1::text[], $2::text[], $3::bigint[]) as k (tenant_id, inbound_id, fence)`
-const OF_FENCED = `${OF_KEYS} and q.fence = k.fence`
-
-const RENEW = statement(
-  'inbound.renew',
-  `update inbound_queue q set busy_until = now() + $4::float8 * interval '1 ms'
-     from (select q.tenant_id, q.inbound_id, q.fence from ${FENCED}
-             join inbound_queue q on ${OF_FENCED}
-            order by q.tenant_id, q.inbound_id for update of q) k
-    where ${OF_FENCED}`,
-)
-
-export async function renewClaims(
-  tx: Tx,
-  claims: readonly ClaimedMessage[],
-  leaseMs: number,
-): Promise<void> {
-  if (claims.length > 0) await tx.query(RENEW, [...fencesOf(claims), leaseMs])
-}
-
-const GIVE_BACK = statement(
-  'inbound.give_back',
-  `update inbound_queue q
-      set busy_until = null, tries = q.tries - $4, due_at = now() + $5::float8 * interval '1 ms'
-     from (select q.tenant_id, q.inbound_id, q.fence from ${FENCED}
-             join inbound_queue q on ${OF_FENCED}
-            order by q.tenant_id, q.inbound_id for update of q) k
-    where ${OF_FENCED}`,
-)
-
-/** Gives it back to the queue, after a while. */
-export async function giveBack(
-  tx: Tx,
-  claims: readonly ClaimedMessage[],
-  o: {
-    /** It was not taken for what is in it. */
-    readonly isUntried: boolean
-    readonly waitMs: number
-  },
-): Promise<void> {
-  if (claims.length > 0)
-    await tx.query(GIVE_BACK, [...fencesOf(claims), o.isUntried ? 1 : 0, o.waitMs])
-}
-
-const HOLD = statement(
-  'inbound.hold_claims',
-  `select q.tenant_id as "tenantId", q.inbound_id as "inboundId", q.fence from ${FENCED}
-     join inbound_queue q on ${OF_FENCED}
-    order by q.tenant_id, q.inbound_id for update of q`,
-)
-
-/** Those that are still the caller's, to the end of the transaction. */
-export async function holdClaims(
-  tx: Tx,
-  claims: readonly FencedMessage[],
-): Promise<readonly FencedMessage[]> {
-  return (await tx.query<FencedMessage>(HOLD, fencesOf(claims))).rows
-}
-
-const DEQUEUE = statement(
-  'inbound.dequeue',
-  `delete from inbound_queue q using ${KEYS} where ${OF_KEYS}`,
-)
-
-/** Of those that are held. */
-export async function dequeue(tx: Tx, keys: readonly MessageKey[]): Promise<void> {
-  if (keys.length > 0) await tx.query(DEQUEUE, keysOf(keys))
+  const claimed = await jobs.claim(tx, due, leaseMs)
+  return claimed.map((one) => ({ ...one, isSuspect: one.tries > 1 }))
 }
 
 export interface QueueFigures {
@@ -186,12 +95,4 @@ const MEASURE = statement(
 export async function measureQueue(q: Queryable): Promise<QueueFigures> {
   const { rows } = await q.query<QueueFigures>(MEASURE)
   return rows[0] ?? { rows: 0, bytes: 0, ageS: 0 }
-}
-
-function keysOf(keys: readonly MessageKey[]): string[] {
-  return [arrayText(keys.map((k) => k.tenantId)), arrayText(keys.map((k) => k.inboundId))]
-}
-
-function fencesOf(claims: readonly FencedMessage[]): string[] {
-  return [...keysOf(claims), arrayText(claims.map(({ fence }) => fence))]
 }

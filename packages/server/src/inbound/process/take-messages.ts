@@ -8,10 +8,9 @@ import {
   type ClaimedMessage,
   claimDue,
   type DueMessage,
-  dequeue,
+  endMessages,
   findDue,
-  giveBack,
-  holdClaims,
+  putOffMessages,
   renewClaims,
 } from './queue-store.ts'
 
@@ -50,7 +49,8 @@ export function createTakings(o: {
   async function returnAll(): Promise<void> {
     const back = returned
     if (back.length === 0) return
-    await transactByIndex(db, (tx) => giveBack(tx, back, { isUntried: true, waitMs: 0 }))
+    const unread = back.map((claim) => ({ ...claim, waitMs: 0, isTry: false }))
+    await transactByIndex(db, (tx) => putOffMessages(tx, unread))
     returned = returned.filter((claim) => !back.includes(claim))
   }
 
@@ -92,10 +92,11 @@ export function createTakings(o: {
       returned = [...returned, claim]
     },
     async putOff(claim, { isUntried }) {
-      await transactByIndex(db, (tx) => giveBack(tx, [claim], { isUntried, waitMs: PUT_OFF_MS }))
+      const later = { ...claim, waitMs: PUT_OFF_MS, isTry: !isUntried }
+      await transactByIndex(db, (tx) => putOffMessages(tx, [later]))
     },
     async drop(claim) {
-      await transactByIndex(db, async (tx) => dequeue(tx, await holdClaims(tx, [claim])))
+      await transactByIndex(db, (tx) => endMessages(tx, [claim]))
     },
     async renew() {
       const claims = [...held]
@@ -104,9 +105,8 @@ export function createTakings(o: {
     },
     async giveUp() {
       await returnAll()
-      const unread = [...held]
-      if (unread.length > 0)
-        await transactByIndex(db, (tx) => giveBack(tx, unread, { isUntried: false, waitMs: 0 }))
+      const unread = [...held].map((claim) => ({ ...claim, waitMs: 0, isTry: true }))
+      if (unread.length > 0) await transactByIndex(db, (tx) => putOffMessages(tx, unread))
     },
   }
 }

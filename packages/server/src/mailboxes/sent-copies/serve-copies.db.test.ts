@@ -159,7 +159,7 @@ describe('a server that stores no sent copies', () => {
 
   it('[F1] gets no second copy when the commit after an append is lost', async () => {
     const refId = await send()
-    const db = failingOn(world.db, 'sending.end_sent_copies')
+    const db = failingOn(world.db, 'sending.sent_copies.end')
     await worker({ db }).runOnce()
     expect(kept()).toEqual([idOf(refId)])
     expect(await copies()).toHaveLength(1)

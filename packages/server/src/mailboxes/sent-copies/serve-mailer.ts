@@ -15,7 +15,7 @@ import {
   claimSentCopies,
   forgetSentCopies,
   pauseSentCopies,
-  postponeSentCopies,
+  putOffSentCopies,
   type SentCopy,
   type SentCopyMailer,
 } from '../../sending/index.ts'
@@ -114,7 +114,7 @@ function noteFailure(
 
 function putOff({ db }: ServeMailerDeps, copy: SentCopy): Promise<void> {
   const rest = [{ ...copy, waitMs: SOON_MS, isTry: false }]
-  return transactByIndex(db, (tx) => postponeSentCopies(tx, rest))
+  return transactByIndex(db, (tx) => putOffSentCopies(tx, rest))
 }
 
 type SavedCopy = 'found' | 'saved' | 'gone'

@@ -1,7 +1,7 @@
 /** Writes what came of a copy, under its fence, and says so. */
 import { type Db, transactByIndex } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
-import { endSentCopies, postponeSentCopies, type SentCopy } from '../../sending/index.ts'
+import { endSentCopies, putOffSentCopies, type SentCopy } from '../../sending/index.ts'
 import { nextTryMs } from './decide-copy.ts'
 
 /**
@@ -27,7 +27,7 @@ export async function failCopy(
 ): Promise<void> {
   const waitMs = nextTryMs(copy)
   if (waitMs === undefined) return finishCopy(deps, copy, 'given_up', reason)
-  await transactByIndex(deps.db, (tx) => postponeSentCopies(tx, [{ ...copy, waitMs, isTry: true }]))
+  await transactByIndex(deps.db, (tx) => putOffSentCopies(tx, [{ ...copy, waitMs, isTry: true }]))
   report(deps, copy, 'waiting', reason)
 }
 

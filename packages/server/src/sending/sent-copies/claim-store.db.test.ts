@@ -9,7 +9,6 @@ import {
   endSentCopies,
   forgetSentCopies,
   pauseSentCopies,
-  postponeSentCopies,
   type SentCopyMailer,
 } from './claim-store.ts'
 
@@ -62,34 +61,6 @@ it('claims the copies of a mailer that are due longest, and counts a try', async
   expect(await rows()).toMatchObject([{ wait_s: 60 }, { wait_s: 60 }, { wait_s: 100 }, {}])
 })
 
-it('changes nothing with a claim that was lost', async () => {
-  const [late] = await claim(ada, 1)
-  if (late === undefined) throw new Error('nothing was claimed')
-  await world.db.query(
-    `update sending_sent_copy set due_at = now() - interval '9 s' where ref_id = 'r1'`,
-  )
-  const [next] = await claim(ada, 1)
-  expect(next).toMatchObject({ refId: 'r1', tries: 2 })
-  await postponeSentCopies(world.db, [{ ...late, waitMs: 0, isTry: false }])
-  expect(await endSentCopies(world.db, [late])).toBe(0)
-  expect(await rows()).toContainEqual({ ref_id: 'r1', tries: 2, wait_s: 60 })
-  expect(await endSentCopies(world.db, next === undefined ? [] : [next])).toBe(1)
-})
-
-it('does not count a copy that was not tried', async () => {
-  const [one, two] = await claim(ada)
-  if (one === undefined || two === undefined) throw new Error('nothing was claimed')
-  await postponeSentCopies(world.db, [
-    { ...one, waitMs: 5_000, isTry: false },
-    { ...two, waitMs: 9_000, isTry: true },
-  ])
-  expect((await rows()).slice(0, 2)).toEqual([
-    { ref_id: 'r1', tries: 0, wait_s: 5 },
-    { ref_id: 'r2', tries: 1, wait_s: 9 },
-  ])
-  expect(await endSentCopies(world.db, [one, two])).toBe(0)
-})
-
 it('postpones all due copies of a mailer, and deletes all its copies', async () => {
   await claim(ada, 1)
   await pauseSentCopies(world.db, ada, 300_000)
@@ -108,6 +79,7 @@ it.each<PlanMode>(['force_generic_plan', 'force_custom_plan'])(
        select 'tn_a', 'x' || n, 'smtp_x', 5, '', 1, now() from generate_series(1, 5000) n`,
     )
     const claimed = await claim(ada)
+    await add(ada, 'r5')
     await db.transaction(async (tx) => {
       await planByIndex(tx)
       await tx.query(`set local plan_cache_mode = ${mode}`)
@@ -115,12 +87,14 @@ it.each<PlanMode>(['force_generic_plan', 'force_custom_plan'])(
       await discoverSentCopies(tx, [3])
       nodes.push(...(await planOf(tx, 'sending.discover_sent_copies', [[3]])))
       await claimSentCopies(tx, ada, { limit: 1, leaseMs: 1 })
-      const values = [3, 'tn_a', 'smtp_a', 1, 1]
-      nodes.push(...(await planOf(tx, 'sending.claim_sent_copies', values)))
       await endSentCopies(tx, claimed)
-      nodes.push(
-        ...(await planOf(tx, 'sending.end_sent_copies', [['tn_a'], ['r1'], ['smtp_a'], [1]])),
-      )
+      const key = [['tn_a'], ['r1'], ['smtp_a']]
+      for (const [name, values] of [
+        ['find_due_sent_copies', [3, 'tn_a', 'smtp_a', 1]],
+        ['sent_copies.claim', [...key, 1]],
+        ['sent_copies.end', [...key, [1]]],
+      ] as const)
+        nodes.push(...(await planOf(tx, `sending.${name}`, values)))
       expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([])
     })
   },
