@@ -13,6 +13,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RelayKind } from '@postrider/contract'
+import { createByteLimiter } from '@postrider/runtime/byte-limiter'
 import { TimeoutError, withTimeout } from '@postrider/runtime/timeout'
 import type { Clock } from '../../platform/clock.ts'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
@@ -63,32 +64,18 @@ const RETRY_S = 2
 
 export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
   const { observe, answerMs = ANSWER_MS } = deps
-  /** By tenant, none without any. */
-  const waiting = new Map<string, number>()
-  let waitingBytes = 0
-
-  function hold(tenantId: string, bytes: number): void {
-    waitingBytes += bytes
-    const held = (waiting.get(tenantId) ?? 0) + bytes
-    if (held === 0) waiting.delete(tenantId)
-    else waiting.set(tenantId, held)
-  }
-
-  function hasRoom(tenantId: string, bytes: number): boolean {
-    // One tenant has half of it at most.
-    return (
-      waitingBytes + bytes <= WAITING_BYTES_MAX &&
-      (waiting.get(tenantId) ?? 0) + bytes <= WAITING_BYTES_MAX / 2
-    )
-  }
+  const waiting = createByteLimiter({
+    bytesMax: WAITING_BYTES_MAX,
+    bytesOfCallerMax: WAITING_BYTES_MAX / 2,
+    letsLargeInAlone: false,
+  })
 
   /** Resolves when there is nothing left to do with it. */
   async function readAndStore(
     { tenantId, kind }: CalledBack,
     body: Buffer,
   ): Promise<'stored' | 'empty' | 'unreadable'> {
-    if (!hasRoom(tenantId, body.length)) throw unavailable()
-    hold(tenantId, body.length)
+    if (!waiting.take(tenantId, body.length)) throw unavailable()
     try {
       const read = isUtf8(body) ? await deps.reader.read(tenantId, kind, body) : undefined
       if (read === undefined) return 'unreadable'
@@ -97,7 +84,7 @@ export function createCallbackIntake(deps: CallbackIntakeDeps): CallbackIntake {
       await deps.disk.admit(body.length, () => deps.inbox.store({ tenantId, kind, body }))
       return 'stored'
     } finally {
-      hold(tenantId, -body.length)
+      waiting.giveBack(tenantId, body.length)
     }
   }
 
