@@ -7,6 +7,7 @@
 import { isatty } from 'node:tty'
 import { pathToFileURL } from 'node:url'
 import { createEmbeddedPostgres, type EmbeddedPostgres } from '@postrider/embedded-postgres'
+import { withTimeout } from '@postrider/runtime/timeout'
 import { thisBuild } from './build.ts'
 import { type App, compose, rolesOf } from './compose.ts'
 import {
@@ -206,8 +207,8 @@ async function migrateWhenReachable(url: string, o: Waiting): Promise<void> {
           await waiting.start()
         }
         log.warn({ err: error, port: waiting.address().port }, 'database.not_reachable_yet')
-        if ((await Promise.race([signal, pause(CONNECT_RETRY_MS)])) !== undefined)
-          throw new StoppedEarly()
+        const isStopped = signal.then(() => true)
+        if (await withTimeout(isStopped, CONNECT_RETRY_MS, () => false)) throw new StoppedEarly()
       }
     }
   } finally {
@@ -236,10 +237,6 @@ async function prepareDatabase(url: string, o: Waiting): Promise<Prepared> {
   } finally {
     await db.close()
   }
-}
-
-function pause(ms: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, ms, undefined))
 }
 
 /** In words of the configuration where it is to blame. */
