@@ -131,9 +131,9 @@ describe('the list of sealed columns', () => {
     expect(sealing).toEqual([
       'domains/domain.ts',
       'mailers/mailer.ts',
-      'mailers/oauth/tokens/mailer-token.ts',
       'mailers/oauth/apps/oauth-app.ts',
       'mailers/oauth/login/start-login.ts',
+      'mailers/oauth/tokens/mailer-token.ts',
       'platform/secrets/known-keys.ts',
       'platform/secrets/rotate-keys.ts',
       'relays/accounts/account.ts',
