@@ -20,7 +20,7 @@ import { type AccessTokens, createAccessTokens } from './oauth/tokens/access-tok
 import type { RefreshDeps } from './oauth/tokens/refresh-token.ts'
 import { registerMailerRoutes } from './routes.ts'
 import type { MailerDeps } from './smtp/configure-smtp.ts'
-import { createNoteDeactivated, type NoteDeactivated } from './state/note-deactivated.ts'
+import { createNoteDeactivated, type NoteDeactivated } from './state/log-deactivation.ts'
 import type { MailerKey } from './state/state-store.ts'
 
 export interface MailersDeps

@@ -32,7 +32,6 @@ export {
 } from './limits/acquire-rate-limit.ts'
 export { hasRates } from './limits/decide-permission.ts'
 export { findLate, LATE_AFTER_MS, type LateMailer, serverOf } from './limits/find-late.ts'
-export { createRelaySends, type RelaySends, type RelaySent } from './limits/relay-sends.ts'
 export {
   loadMailerForSend,
   type MailerForSend,
@@ -45,6 +44,7 @@ export { findSentMailer, type SentMailer } from './oauth/find-sent-mailer.ts'
 export { loginPlaceOf } from './oauth/login/start-login.ts'
 export { type AccessTokens, createAccessTokens } from './oauth/tokens/access-tokens.ts'
 export { tokenPlaceOf } from './oauth/tokens/mailer-token.ts'
+export { createRelaySends, type RelaySends, type RelaySent } from './send-by-relay.ts'
 export type { MailerDeps } from './smtp/configure-smtp.ts'
 export type { Acquired, SmtpLease } from './smtp/connection-pool.ts'
 export { ehloNameOf, qualifiedNameOf } from './smtp/ehlo-name.ts'
@@ -63,7 +63,7 @@ export {
   createNoteDeactivated,
   type Deactivated,
   type NoteDeactivated,
-} from './state/note-deactivated.ts'
+} from './state/log-deactivation.ts'
 export { type MailerError, noteErrors } from './state/note-errors.ts'
 export { findInactiveOf, observeMailers } from './state/observe-store.ts'
 export { type OperatedMailer, operatedMailers } from './state/operated-mailers.ts'

@@ -10,12 +10,16 @@ import type { Logger } from '../../platform/log.ts'
 import type { SmtpMailerForSend } from '../load-mailer.ts'
 import { markWorked } from '../store.ts'
 import {
+  type OpenForAttemptDeps,
+  type OpenOptions,
+  openForAttempt,
+} from './confirm-rejected-login.ts'
+import {
   type Acquired,
   createConnectionPool,
   type SmtpConnectionPool,
   type SmtpLease,
 } from './connection-pool.ts'
-import { type OpenForAttemptDeps, type OpenOptions, openForAttempt } from './open-for-attempt.ts'
 
 const AGE_MS_MAX = 5 * 60_000
 const IDLE_MS_MAX = 5_000

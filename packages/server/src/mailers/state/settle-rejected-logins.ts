@@ -13,7 +13,7 @@ import type { Mailer } from '../mailer.ts'
 import { changeState } from './change-state.ts'
 import { decideState, type StateCause } from './decide-state.ts'
 import { BLAME_WINDOW_MS, detectSharedOutage } from './detect-shared-outage.ts'
-import type { Deactivated } from './note-deactivated.ts'
+import type { Deactivated } from './log-deactivation.ts'
 import { lockMailer, lockRefusals, type MailerKey, noteRefused } from './state-store.ts'
 
 export interface RejectedLogin extends MailerKey {

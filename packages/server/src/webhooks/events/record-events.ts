@@ -18,7 +18,6 @@ import type { Tx } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { newId } from '../../platform/ids.ts'
 import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
-import { routeOf } from '../subscriptions/subscription.ts'
 import { findDestinations } from '../subscriptions/subscription-store.ts'
 import { addressEvent, type NewEvent, serializeEvent } from './event.ts'
 import {
@@ -28,6 +27,7 @@ import {
   insertPending,
   type PendingRow,
 } from './event-store.ts'
+import { routeOf } from './route-event.ts'
 
 /** Streams that have something new: to be woken after the commit. */
 export type TouchedStream = BucketedStream

@@ -12,13 +12,8 @@
 import type { WebhookEvent } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
-import type {
-  Route,
-  Subscription,
-  SubscriptionEvent,
-  SubscriptionName,
-  Toggles,
-} from './subscription.ts'
+import type { Route } from '../events/route-event.ts'
+import type { Subscription, SubscriptionEvent, SubscriptionName, Toggles } from './subscription.ts'
 
 export interface SubscriptionRow {
   tenant_id: string

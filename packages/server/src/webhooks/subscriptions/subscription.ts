@@ -6,12 +6,10 @@ import {
   coreSubscriptionKeys,
   type RegisterWebhookBody,
   type SubscriptionKey,
-  subscriptionKeyOfEvent,
   subscriptionKeys,
   type WebhookEvent,
 } from '@postrider/contract'
 import { ApiError } from '../../platform/errors.ts'
-import type { NewEvent } from '../events/event.ts'
 
 /**
  * All twelve toggles (docs/reference/events.md#email-events). `imap_error` is kept and shown, never
@@ -59,31 +57,4 @@ export function togglesOf(
   if (!coreSubscriptionKeys.some((key) => given?.[key] === true))
     throw new ApiError('at_least_one_event_required')
   return Object.fromEntries(subscriptionKeys.map((key) => [key, given?.[key] === true])) as Toggles
-}
-
-/** Where an event goes. */
-export interface Route {
-  readonly event: SubscriptionEvent
-  readonly owner: string
-  /** The toggle that has to be on; absent: none is consulted. */
-  readonly toggle?: SubscriptionKey
-}
-
-/**
- * docs/reference/events.md#mailer-deactivated. MAILER_DEACTIVATED of a mailbox goes to the mailbox's own
- * webhook, of every other mailer to the EMAIL_EVENT webhook, past its filters.
- */
-export function routeOf({ event, owner = '' }: Pick<NewEvent, 'event' | 'owner'>): Route {
-  switch (event) {
-    case 'IMAP_ERROR':
-    case 'INCOMING_EMAIL':
-      if (owner === '') throw new Error(`${event} without its owner`)
-      return { event: 'INCOMING', owner }
-    case 'MAILER_DEACTIVATED':
-      return owner === '' ? { event: 'EMAIL_EVENT', owner } : { event: 'INCOMING', owner }
-    case 'DOMAIN_VERIFICATION':
-      return { event, owner: '' }
-    default:
-      return { event: 'EMAIL_EVENT', owner: '', toggle: subscriptionKeyOfEvent[event] }
-  }
 }

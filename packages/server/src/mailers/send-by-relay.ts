@@ -14,9 +14,9 @@ import type {
   RelayResult,
   RelaySendOutcome,
   Relays,
-} from '../../relays/index.ts'
-import type { RelayMailerForSend } from '../load-mailer.ts'
-import { type AuthCircuitBreaker, createAuthCircuitBreaker } from '../smtp/auth-circuit-breaker.ts'
+} from '../relays/index.ts'
+import type { RelayMailerForSend } from './load-mailer.ts'
+import { type AuthCircuitBreaker, createAuthCircuitBreaker } from './smtp/auth-circuit-breaker.ts'
 
 export type RelaySent = RelayResult<RelaySendOutcome>
 

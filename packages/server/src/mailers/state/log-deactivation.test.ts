@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createLogger } from '../../platform/log.ts'
-import { createNoteDeactivated } from './note-deactivated.ts'
+import { createNoteDeactivated } from './log-deactivation.ts'
 
 it('logs one warning with mailer, reason and words, and counts it by reason', () => {
   const lines: string[] = []
