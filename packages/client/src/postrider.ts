@@ -51,8 +51,8 @@ import type {
   InboundDomain,
   InboundMessage,
   InboundUsername,
-  ListApiKeysAnswer,
   ListAuditAnswer,
+  ListAuditQuery,
   ListDomainsAnswer,
   ListDomainsQuery,
   ListedDomainMailer,
@@ -63,6 +63,8 @@ import type {
   ListInboundMessagesQuery,
   ListInboundUsernamesAnswer,
   ListInboundUsernamesQuery,
+  ListKeysAnswer,
+  ListKeysQuery,
   ListMailersAnswer,
   ListMailersQuery,
   ListOAuthAppsAnswer,
@@ -73,14 +75,13 @@ import type {
   OAuthApp,
   OAuthLoginAnswer,
   OAuthLoginBody,
-  PageQuery,
   RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
   RelayKind,
   ReplayWebhookEventsAnswer,
   RescueEmailsAnswer,
-  RevokeApiKeyAnswer,
+  RevokeKeyAnswer,
   RotateDomainKeyAnswer,
   SendEmailAnswer,
   SetMailerActiveAnswer,
@@ -325,8 +326,8 @@ export class Postrider {
     )
   }
 
-  listKeys(query: PageQuery = {}, options?: RequestOptions): PagedList<ListApiKeysAnswer, ApiKey> {
-    return this.#list<ListApiKeysAnswer, 'keys'>('keys', { path: '/v1/keys' }, query, options)
+  listKeys(query: ListKeysQuery = {}, options?: RequestOptions): PagedList<ListKeysAnswer, ApiKey> {
+    return this.#list<ListKeysAnswer, 'keys'>('keys', { path: '/v1/keys' }, query, options)
   }
 
   /** The key is in the answer, once. */
@@ -334,7 +335,7 @@ export class Postrider {
     return this.#send({ method: 'POST', path: '/v1/keys', body: key }, options)
   }
 
-  revokeKey(keyId: string, options?: RequestOptions): AnswerPromise<RevokeApiKeyAnswer> {
+  revokeKey(keyId: string, options?: RequestOptions): AnswerPromise<RevokeKeyAnswer> {
     return this.#send(
       { method: 'DELETE', path: '/v1/keys/{key_id}', parameters: { key_id: keyId } },
       options,
@@ -342,7 +343,7 @@ export class Postrider {
   }
 
   listAudit(
-    query: PageQuery = {},
+    query: ListAuditQuery = {},
     options?: RequestOptions,
   ): PagedList<ListAuditAnswer, AuditEntry> {
     return this.#list<ListAuditAnswer, 'entries'>('entries', { path: '/v1/audit' }, query, options)

@@ -8,6 +8,7 @@ import {
   answer,
   closedObject,
   nextPageToken,
+  pageQuery,
   plainAnswer,
   stringOrNull,
   timestamp,
@@ -121,6 +122,18 @@ export type ApiKeyParams = Static<typeof apiKeyParams>
 export const revokeApiKeyAnswer = plainAnswer
 export type RevokeApiKeyAnswer = Static<typeof revokeApiKeyAnswer>
 
+export const listKeysQuery = pageQuery
+export type ListKeysQuery = Static<typeof listKeysQuery>
+
+export const listKeysAnswer = answer({
+  keys: Type.Array(apiKey, { description: 'Newest first' }),
+  nextPageToken,
+})
+export type ListKeysAnswer = Static<typeof listKeysAnswer>
+
+export const revokeKeyAnswer = revokeApiKeyAnswer
+export type RevokeKeyAnswer = Static<typeof revokeKeyAnswer>
+
 /** The tenant's own key operations (docs/reference/operator.md#keys-of-a-tenant). */
 export const createKeyBody = closedObject({
   ...createApiKeyBody.properties,
@@ -150,6 +163,9 @@ export const auditEntry = closedObject(auditFields, {
   description: 'A change of an account: who made it, from where, and how it ended',
 })
 export type AuditEntry = Static<typeof auditEntry>
+
+export const listAuditQuery = pageQuery
+export type ListAuditQuery = Static<typeof listAuditQuery>
 
 export const listAuditAnswer = answer({
   entries: Type.Array(auditEntry, { description: 'Newest first' }),

@@ -13,9 +13,13 @@ import {
   listApiKeysAnswer,
   listAuditAnswer,
   listAuditOfAllTenantsAnswer,
+  listAuditQuery,
+  listKeysAnswer,
+  listKeysQuery,
   listTenantsAnswer,
   pageQuery,
   revokeApiKeyAnswer,
+  revokeKeyAnswer,
   tenantParams,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
@@ -114,8 +118,8 @@ function keyRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
   addOperation(app, 'listKeys', {
     summary: 'List your API keys, without the keys themselves',
     tag: KEYS_TAG,
-    query: pageQuery,
-    answer: listApiKeysAnswer,
+    query: listKeysQuery,
+    answer: listKeysAnswer,
     scopes: ['keys'],
     async handle({ tenant: { tenantId }, query }) {
       return { message: 'API Keys', ...(await pageOfApiKeys(deps, tenantId, query)) }
@@ -150,7 +154,7 @@ function keyRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
     description: 'It opens nothing from now on; other processes know within two seconds.',
     tag: KEYS_TAG,
     params: apiKeyParams,
-    answer: revokeApiKeyAnswer,
+    answer: revokeKeyAnswer,
     scopes: ['keys'],
     isAudited: true,
     async handle({ tenant: { tenantId }, params }) {
@@ -164,7 +168,7 @@ function keyRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
     description:
       'What the operator changed for you, and what your keys changed of your keys: newest first, for as long as entries are kept (`POSTRIDER_AUDIT_RETENTION`).',
     tag: KEYS_TAG,
-    query: pageQuery,
+    query: listAuditQuery,
     answer: listAuditAnswer,
     scopes: ['keys'],
     async handle({ tenant: { tenantId }, query }) {
