@@ -26,6 +26,7 @@ export interface ReadSentences {
 }
 
 const AGAINST_ANY = Object.values(AGAINST)
+/** Their patterns are long: each is compiled once, for replacing and for finding. */
 const ADDRESS_WORDS_ALL = ADDRESS_WORDS.map((one) => ({
   ...one,
   all: new RegExp(one.words, `${one.words.flags}g`),
@@ -54,14 +55,21 @@ export function readSentences({
     speaksOfMore(WEAK_BESIDE_CODE.reduce((left, weak) => left.replace(weak, ' '), withoutIp))
   const isClean = !isContrary && !speaksOfMore(rest) && !isOfLogin(code)
   const isAlone = !LETTER.test(rest.replace(/\baddress\b/g, ' '))
-  for (const { is, words: pattern, isAll } of isClean ? known : []) {
-    const found = isAll === true && !isAlone ? null : pattern.exec(cleared)
+  const isAny = rest !== cleared
+  for (const { is, all, isAll } of isClean && isAny ? known : []) {
+    const found = isAll === true && !isAlone ? null : findFirst(all, cleared)
     if (found !== null) {
       const said = found[0].trim()
       return { saying: { is: kindOf(is, said), said }, isContrary, isContraryToCode }
     }
   }
   return { saying: undefined, isContrary, isContraryToCode }
+}
+
+/** Of a global pattern, which goes on where it last was. */
+function findFirst(pattern: RegExp, text: string): RegExpExecArray | null {
+  pattern.lastIndex = 0
+  return pattern.exec(text)
 }
 
 function kindOf(is: FailureCategory, said: string): FailureCategory {
