@@ -17,8 +17,11 @@ export const CPU_MS_MAX = { main: 250, pool: 2_000 } as const
 const GROWTH_MAX = 10
 /** Twice the input, beyond the bound: a dearer way that begins at some length makes one step only. */
 const DOUBLE_GROWTH_MAX = 3
-/** Below it, growth is not told from chance. */
-const GROWTH_FROM_MS = 40
+/**
+ * Below it, growth is not told from chance. In a thread the whole counts, with its garbage collection, which
+ * costs the more for each object the more of them there are.
+ */
+const GROWTH_FROM_MS = { main: 40, pool: 250 } as const
 const TRIES = 3
 
 export interface Judged {
@@ -35,11 +38,12 @@ export async function judgeParser(
   const make = (bytes: number) => bomb.make(Math.ceil(bytes))
   const isOnLoop = parser.thread === 'main'
   const costMax = CPU_MS_MAX[parser.thread]
+  const growthFrom = GROWTH_FROM_MS[parser.thread]
   try {
-    const whole = await leastCpu(parser, make(bytesMax), Math.min(GROWTH_FROM_MS, costMax))
+    const whole = await leastCpu(parser, make(bytesMax), Math.min(growthFrom, costMax))
     const ms = isOnLoop ? whole.longestTurnMs : whole.ms
     if (ms > costMax) return { ms, problem: `takes ${Math.round(ms)} ms of CPU` }
-    if (whole.ms < GROWTH_FROM_MS) return { ms }
+    if (whole.ms < growthFrom) return { ms }
     const quarter = await leastCpu(parser, make(bytesMax / 4), 0)
     const growth = whole.ms / Math.max(quarter.ms, 1)
     if (growth <= GROWTH_MAX) return { ms }
