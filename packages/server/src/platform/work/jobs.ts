@@ -180,7 +180,7 @@ export function findByTenant(o: {
   )
 }
 
-/** Deletes rows whose `since` is longer ago than $1 ms, $2 at most. What somebody is at stays for now. */
+/** Deletes rows whose `since` is longer ago than $1 ms, $2 at most. A row that is locked stays until the next call. */
 export function dropOld(o: {
   readonly name: string
   readonly table: string
