@@ -1,38 +1,97 @@
 /**
- * The closing line of a CI run, from vitest's JSON report: `N passed, N failed`. Fails when a test
- * failed, when one was skipped (CI has all that the tests need), and when there was none. The second
- * argument is the report of a soak run, `{ passed, failed }`; each of its findings is a failure.
+ * The closing line of a CI run, from vitest's JSON reports: `N passed, N failed`. Fails when a test
+ * failed, when one was skipped (CI has all that the tests need), and when there was none.
+ *
+ * Arguments: the report of all tests; the report of the second try, if there was one; the report of a
+ * soak run, `{ passed, failed }`, of which each finding is a failure. With `--again REPORT`: the files that
+ * deserve a second try, one a line (docs/testing.md#a-second-try).
  */
 import { existsSync, readFileSync } from 'node:fs'
+import { relative } from 'node:path'
 
-const [file, soakFile] = process.argv.slice(2)
-if (!file || !existsSync(file)) {
-  console.error('The tests ended without a report.')
-  process.exit(1)
+/** More failures than this are no accident. */
+const AGAIN_MAX = 5
+/** A failed property has found an input; kills and faults are about what is lost when the time is bad. */
+const NO_SECOND_TRY = /^e2e\/(?:crash|faults)\//
+const FOUND_INPUT = /Property failed after/
+
+if (process.argv[2] === '--again') printAgain(process.argv[3])
+else summarise(process.argv.slice(2))
+
+function printAgain(file) {
+  if (!existsSync(file)) return
+  const failed = failedOf(read(file))
+  const files = [...new Set(failed.map(({ file }) => file))]
+  if (failed.length > AGAIN_MAX || !failed.every(deservesSecondTry)) return
+  for (const name of files) console.log(name)
 }
 
-const report = JSON.parse(readFileSync(file, 'utf8'))
-const tests = report.testResults.flatMap((suite) =>
-  suite.assertionResults.map((test) => ({ suite: suite.name, ...test })),
-)
-const passed = tests.filter((test) => test.status === 'passed')
-const failed = tests.filter((test) => test.status === 'failed')
-const skipped = tests.filter((test) => !['passed', 'failed'].includes(test.status))
-/** A file that failed to load, or whose set-up failed, has no failed test of its own. */
-const broken = report.testResults.filter(
-  (suite) =>
-    suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed'),
-)
-
-for (const test of [...failed, ...skipped]) {
-  console.log(`${test.status}: ${test.suite}: ${test.fullName}`)
+function summarise([file, againFile, soakFile]) {
+  if (!file || !existsSync(file)) {
+    console.error('The tests ended without a report.')
+    process.exit(1)
+  }
+  const report = read(file)
+  const tests = testsOf(report)
+  const skipped = tests.filter(({ status }) => !['passed', 'failed'].includes(status))
+  const secondTry = againFile && existsSync(againFile) ? read(againFile) : undefined
+  const [unsteady, failed] = divide(failedOf(report), (test) => passedAlone(test, secondTry))
+  for (const test of failed) console.log(`failed: ${test.file}: ${test.name}`)
+  for (const test of skipped) console.log(`${test.status}: ${test.file}: ${test.name}`)
+  for (const test of unsteady)
+    console.log(`passed at the second try only: ${test.file}: ${test.name}`)
+  const passed = tests.filter(({ status }) => status === 'passed').length + unsteady.length
+  const failures = failed.length + soakFailures(soakFile)
+  const more = [
+    ...(unsteady.length > 0 ? [`${unsteady.length} of them at the second try`] : []),
+    ...(skipped.length > 0 ? [`${skipped.length} skipped`] : []),
+  ]
+  console.log(`\n${[`${passed} passed`, `${failures} failed`, ...more].join(', ')}`)
+  const isRefused = failures + skipped.length > 0 || passed === 0
+  // A run may fail without a failed test, for example by an error that nobody caught.
+  const isBroken = !report.success && failedOf(report).length === 0
+  process.exitCode = isRefused || isBroken || secondTry?.success === false ? 1 : 0
 }
-for (const suite of broken) console.log(`failed to run: ${suite.name}: ${suite.message}`)
 
-const failures = failed.length + broken.length + soakFailures(soakFile)
-const closing = `${passed.length} passed, ${failures} failed`
-console.log(`\n${closing}${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`)
-process.exitCode = failures + skipped.length > 0 || passed.length === 0 || !report.success ? 1 : 0
+function read(file) {
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
+
+function testsOf(report) {
+  return report.testResults.flatMap((suite) =>
+    suite.assertionResults.map((test) => ({
+      file: relative(process.cwd(), suite.name),
+      name: test.fullName,
+      status: test.status,
+      messages: test.failureMessages ?? [],
+    })),
+  )
+}
+
+/** With the files that failed to load, or whose set-up failed: they have no failed test of their own. */
+function failedOf(report) {
+  const tests = testsOf(report).filter(({ status }) => status === 'failed')
+  const files = new Set(tests.map(({ file }) => file))
+  const broken = report.testResults
+    .map((suite) => ({ ...suite, file: relative(process.cwd(), suite.name) }))
+    .filter(({ status, file }) => status === 'failed' && !files.has(file))
+    .map(({ file, message }) => ({ file, name: '(the file)', messages: [String(message)] }))
+  return [...tests, ...broken]
+}
+
+function deservesSecondTry({ file, messages }) {
+  return !NO_SECOND_TRY.test(file) && !messages.some((text) => FOUND_INPUT.test(text))
+}
+
+function passedAlone(test, secondTry) {
+  if (secondTry === undefined || !deservesSecondTry(test)) return false
+  const again = testsOf(secondTry).filter(({ file }) => file === test.file)
+  return again.length > 0 && again.every(({ status }) => status === 'passed')
+}
+
+function divide(all, fits) {
+  return [all.filter(fits), all.filter((one) => !fits(one))]
+}
 
 /** The run counts as one test that failed when it left no report, or tried nothing. */
 function soakFailures(soak) {
@@ -41,7 +100,7 @@ function soakFailures(soak) {
     console.log('failed to run: the soak run left no report')
     return 1
   }
-  const { passed: tried, failed: found } = JSON.parse(readFileSync(soak, 'utf8'))
+  const { passed: tried, failed: found } = read(soak)
   console.log(`soak run: ${tried} passed, ${found} failed`)
   return tried === 0 ? Math.max(1, found) : found
 }
