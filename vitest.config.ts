@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
  * Three tiers, told apart by the name of the file:
@@ -36,8 +37,18 @@ if (process.env.TMPDIR === undefined && existsSync(memory)) {
   if (Math.min(bavail * bsize, freemem()) >= memoryBytesMin) process.env.TMPDIR = memory
 }
 
+/** The longest files first: one that starts last is waited for alone. */
+const LONGEST = /\/e2e\/(?:crash|bombs|faults)\/|\/bombs\/|\/inbound\.test\.ts$/
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => (LONGEST.test(moduleId) ? 0 : 1)
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // Tests wait for timers, sockets and PostgreSQL in turn with computing: one more than there are cores.
     maxWorkers: availableParallelism() + 1,
     projects: [
