@@ -11,6 +11,8 @@ import { relative } from 'node:path'
 
 /** More failures than this are no accident. */
 const AGAIN_MAX = 5
+/** Characters. */
+const REASON_MAX = 500
 /** A failed property has found an input; kills and faults are about what is lost when the time is bad. */
 const NO_SECOND_TRY = /^e2e\/(?:crash|faults)\//
 const FOUND_INPUT = /Property failed after/
@@ -36,10 +38,10 @@ function summarise([file, againFile, soakFile]) {
   const skipped = tests.filter(({ status }) => !['passed', 'failed'].includes(status))
   const secondTry = againFile && existsSync(againFile) ? read(againFile) : undefined
   const [unsteady, failed] = divide(failedOf(report), (test) => passedAlone(test, secondTry))
-  for (const test of failed) console.log(`failed: ${test.file}: ${test.name}`)
+  for (const test of failed) console.log(`failed: ${test.file}: ${test.name}${reasonOf(test)}`)
   for (const test of skipped) console.log(`${test.status}: ${test.file}: ${test.name}`)
   for (const test of unsteady)
-    console.log(`passed at the second try only: ${test.file}: ${test.name}`)
+    console.log(`passed at the second try only: ${test.file}: ${test.name}${reasonOf(test)}`)
   const passed = tests.filter(({ status }) => status === 'passed').length + unsteady.length
   const failures = failed.length + soakFailures(soakFile)
   const more = [
@@ -87,6 +89,12 @@ function passedAlone(test, secondTry) {
   if (secondTry === undefined || !deservesSecondTry(test)) return false
   const again = testsOf(secondTry).filter(({ file }) => file === test.file)
   return again.length > 0 && again.every(({ status }) => status === 'passed')
+}
+
+/** The beginning of its message: an output that somebody cuts still ends with it. */
+function reasonOf({ messages }) {
+  const text = (messages[0] ?? '').trim().slice(0, REASON_MAX)
+  return text === '' ? '' : `\n  ${text.replaceAll('\n', '\n  ')}`
 }
 
 function divide(all, fits) {

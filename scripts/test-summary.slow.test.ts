@@ -77,6 +77,7 @@ describe('the closing line of a CI run', () => {
     const { status, lines, closing } = summarise(writeReport([failing('a.test.ts')]), NONE)
     expect({ status, closing }).toEqual({ status: 1, closing: '1 passed, 1 failed' })
     expect(lines).toContain('failed: a.test.ts: arrives')
+    expect(lines).toContain('  after 60000 ms: two are missing')
   })
 
   it('passes and names the test when its file passed at the second try', () => {
