@@ -1,5 +1,5 @@
 /**
- * The closing line of a CI run, from vitest's JSON reports: `N passed, N failed`. Fails when a test
+ * The closing line of a CI run, from vitest's JSON reports: `N passed, N failed`, alone on its line. Fails when a test
  * failed, when one was skipped (CI has all that the tests need), and when there was none.
  *
  * Arguments: the report of all tests; the report of the second try, if there was one; the report of a
@@ -44,11 +44,8 @@ function summarise([file, againFile, soakFile]) {
     console.log(`passed at the second try only: ${test.file}: ${test.name}${reasonOf(test)}`)
   const passed = tests.filter(({ status }) => status === 'passed').length + unsteady.length
   const failures = failed.length + soakFailures(soakFile)
-  const more = [
-    ...(unsteady.length > 0 ? [`${unsteady.length} of them at the second try`] : []),
-    ...(skipped.length > 0 ? [`${skipped.length} skipped`] : []),
-  ]
-  console.log(`\n${[`${passed} passed`, `${failures} failed`, ...more].join(', ')}`)
+  const closing = `${passed} passed, ${failures} failed`
+  console.log(`\n${closing}${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`)
   const isRefused = failures + skipped.length > 0 || passed === 0
   // A run may fail without a failed test, for example by an error that nobody caught.
   const isBroken = !report.success && failedOf(report).length === 0
