@@ -70,12 +70,10 @@ function judge(
 const ON_LIST = /\baddress (?:was )?suppressed|^bounced address$/i
 
 function judgeOne({ relay, reason, errorCode, status }: KeptBounce, recipient: string) {
-  // Before status codes had a place of their own, those of reports by mail were here.
-  const given = status ?? (relay === null ? errorCode : null) ?? undefined
   const said = relay !== null && /^[45]\d\d$/.test(errorCode ?? '') && !/^[45]\d\d/.test(reason)
   const { isOfAddress, isOtherwise, classified } = judgeBounce({
     recipient,
-    status: given,
+    status: status ?? undefined,
     diagnostic: said ? `${errorCode} ${reason}` : reason,
   })
   const isOpen = relay !== null && (!isOtherwise || ON_LIST.test(reason))

@@ -7,7 +7,8 @@
  * A Message-ID and a body alone do not make two messages one: of some machines all have the same, and
  * anyone who has got a message could send it under another subject, or in another name, before it comes.
  *
- * Without a Message-ID the whole of it counts.
+ * A message without a Message-ID has a digest of the whole. Only mailboxes recognise by it: such a message
+ * that comes by SMTP is stored each time.
  */
 import { createHash, subtle } from 'node:crypto'
 

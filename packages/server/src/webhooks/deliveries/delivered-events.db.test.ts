@@ -17,9 +17,10 @@ import {
 import { createEgress } from '../../platform/egress/index.ts'
 import { refusedHosts } from '../../platform/egress/refused-hosts.fixture.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
+import { togglesOf } from '../subscriptions/check-toggles.ts'
 import { createSubscription } from '../subscriptions/create-subscription.ts'
 import type { CustomHeaders } from '../subscriptions/custom-headers.ts'
-import { type SubscriptionEvent, togglesOf } from '../subscriptions/subscription.ts'
+import type { SubscriptionEvent } from '../subscriptions/subscription.ts'
 import { updateWebhook } from '../subscriptions/update-webhook.ts'
 
 let world: WebhookDispatch

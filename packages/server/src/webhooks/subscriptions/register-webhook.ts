@@ -9,9 +9,9 @@ import { ApiError } from '../../platform/errors.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import type { Wakeups } from '../dispatch/schedule/wakeups.ts'
 import { checkReceiver, parseReceiverUrl, type ReceiverRules } from './check-receiver.ts'
+import { togglesOf } from './check-toggles.ts'
 import { createSubscription } from './create-subscription.ts'
 import { checkHeaders } from './custom-headers.ts'
-import { togglesOf } from './subscription.ts'
 import { findSubscription } from './subscription-store.ts'
 
 export interface WebhookDeps {

@@ -2,14 +2,7 @@
  * A webhook (docs/reference/webhooks.md#registration): a tenant's, at most one per event type, or the
  * incoming one of a mailbox or an inbound route, its owner.
  */
-import {
-  coreSubscriptionKeys,
-  type RegisterWebhookBody,
-  type SubscriptionKey,
-  subscriptionKeys,
-  type WebhookEvent,
-} from '@postrider/contract'
-import { ApiError } from '../../platform/errors.ts'
+import type { SubscriptionKey, WebhookEvent } from '@postrider/contract'
 
 /**
  * All twelve toggles (docs/reference/events.md#email-events). `imap_error` is kept and shown, never
@@ -40,21 +33,4 @@ export interface Subscription extends SubscriptionName {
   readonly headerNames: readonly string[]
   readonly createdAt: Date
   readonly updatedAt: Date
-}
-
-/**
- * docs/reference/webhooks.md#registration rules 1 and 2: `phishing` and `imap_error` alone do not satisfy the
- * first.
- */
-export function togglesOf(
-  body: Pick<RegisterWebhookBody, 'event' | 'webhook_options'>,
-): Toggles | undefined {
-  if (body.event === 'DOMAIN_VERIFICATION') {
-    if (body.webhook_options?.events !== undefined) throw new ApiError('events_not_allowed')
-    return undefined
-  }
-  const given = body.webhook_options?.events
-  if (!coreSubscriptionKeys.some((key) => given?.[key] === true))
-    throw new ApiError('at_least_one_event_required')
-  return Object.fromEntries(subscriptionKeys.map((key) => [key, given?.[key] === true])) as Toggles
 }

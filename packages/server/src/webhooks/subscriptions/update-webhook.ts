@@ -7,9 +7,9 @@ import { ApiError } from '../../platform/errors.ts'
 import { nullAs } from '../../platform/null-as.ts'
 import { changeSubscription } from './change-subscription.ts'
 import { checkReceiver, parseReceiverUrl } from './check-receiver.ts'
+import { togglesOf } from './check-toggles.ts'
 import { checkHeaders } from './custom-headers.ts'
 import type { WebhookDeps } from './register-webhook.ts'
-import { togglesOf } from './subscription.ts'
 import { findSubscription } from './subscription-store.ts'
 
 export async function updateWebhook(
