@@ -25,7 +25,7 @@ import { runOnServer } from '@postrider/testkit/database'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type App, compose } from '../src/compose.ts'
 import { loadConfig } from '../src/config.ts'
-import { storeReceived } from '../src/inbound/ingest/store-received.ts'
+import { storeMailboxMail } from '../src/inbound/ingest/store-mail.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { mailboxMail } from './inbound.ts'
@@ -436,7 +436,7 @@ function echoTo(status: number): void {
 async function receivedMail(tenant: { readonly tenant_id: string }): Promise<void> {
   const raw = Buffer.from('Content-Disposition: attachment\r\nContent-Type: a/b\r\n\r\nHello')
   const mail = mailboxMail({ tenantId: tenant.tenant_id, raw })
-  const [inbound_id = ''] = await database.db.transaction((tx) => storeReceived(tx, [mail]))
+  const [inbound_id = ''] = await database.db.transaction((tx) => storeMailboxMail(tx, [mail]))
   await succeed('listInboundMessages')
   await succeed('getInboundMessage', { params: { inbound_id } })
   await succeed('getRawInboundMessage', { params: { inbound_id } })

@@ -5,7 +5,7 @@ import { createMessageParser, createUserAgentReader, type MessageParser } from '
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { createIngest, type Ingest } from '../src/inbound/ingest/ingest.ts'
 import type { MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
-import { storeReceived } from '../src/inbound/ingest/store-received.ts'
+import { storeMailboxMail } from '../src/inbound/ingest/store-mail.ts'
 import {
   createInboundWorker,
   type InboundWorker,
@@ -86,7 +86,7 @@ export function useInbound(): InboundWorld {
     },
     async fetched(mail) {
       const [id = ''] = await database.db.transaction((tx) =>
-        storeReceived(tx, [mailboxMail(mail)]),
+        storeMailboxMail(tx, [mailboxMail(mail)]),
       )
       return id
     },

@@ -1,4 +1,4 @@
 /** The front door of inbound: for mail that comes by another way than SMTP. */
 export { digestMessage } from './ingest/digest.ts'
-export { storeReceived } from './ingest/store-received.ts'
+export { storeMailboxMail } from './ingest/store-mail.ts'
 export { isInboundDayQueued } from './process/queue-store.ts'

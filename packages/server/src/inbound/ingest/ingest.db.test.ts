@@ -19,7 +19,7 @@ import { loadMessage } from '../messages/message-store.ts'
 import { createIngest } from './ingest.ts'
 import { createInboundJanitor } from './janitor.ts'
 import { SEEN_MS } from './seen-store.ts'
-import { storeReceived } from './store-received.ts'
+import { storeMailboxMail } from './store-mail.ts'
 
 let database: TestDatabase
 let db: Db
@@ -239,12 +239,12 @@ describe('mail fetched from mailboxes', () => {
   it('is stored in the transaction of its caller, or not at all', async () => {
     const mails = [mailboxMail(), mailboxMail({ mailerId: 'imap_2', serverThread: '17' })]
     const failed = db.transaction(async (tx) => {
-      await storeReceived(tx, mails)
+      await storeMailboxMail(tx, mails)
       throw new Error('the watermark was not moved')
     })
     await expect(failed).rejects.toThrow('the watermark')
     expect(await countOf(db, 'inbound_queue')).toBe(0)
-    const ids = await db.transaction((tx) => storeReceived(tx, mails))
+    const ids = await db.transaction((tx) => storeMailboxMail(tx, mails))
     const stored = await storedMessages(db)
     expect(stored.map(({ inbound_id }) => inbound_id)).toEqual(ids)
     expect(stored).toMatchObject([

@@ -13,7 +13,7 @@ import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { LARGE_BYTES, type SmtpMail } from './received-mail.ts'
-import { type DigestedMail, digestMail, storeDigested } from './store-received.ts'
+import { type DigestedSmtpMail, digestSmtpMail, storeSmtpMails } from './store-mail.ts'
 
 export interface Ingest extends Service {
   /** Resolves when it is durable, with an id for each route that has not had it. */
@@ -47,11 +47,11 @@ export function createIngest(deps: IngestDeps): Ingest {
   const recent = createRecentRaws()
   let waitingBytes = 0
   const createGroup = () =>
-    createGroupCommit<DigestedMail, readonly string[]>({
+    createGroupCommit<DigestedSmtpMail, readonly string[]>({
       db: deps.db,
       itemsMax: GROUP_MAX,
       size: { of: ({ mail }) => mail.raw.length, max: GROUP_BYTES_MAX },
-      run: storeDigested,
+      run: storeSmtpMails,
       committed: wake,
     })
   // Small ones do not wait for the commit of a large one. What is sent again is of the same size.
@@ -68,7 +68,7 @@ export function createIngest(deps: IngestDeps): Ingest {
     if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) refuse()
     waitingBytes += bytes
     try {
-      const inboundIds = await groupOf(mail).add(await digestMail(mail))
+      const inboundIds = await groupOf(mail).add(await digestSmtpMail(mail))
       deps.failpoints.hit('inbound.after_store')
       recent.keep(inboundIds, mail.raw)
       return inboundIds

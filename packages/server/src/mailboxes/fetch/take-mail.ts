@@ -7,7 +7,7 @@
  * then no more: it is reported as far as it is known, and the next ones have their turn.
  */
 
-import { storeReceived } from '../../inbound/index.ts'
+import { storeMailboxMail } from '../../inbound/index.ts'
 import { ImapError, type ImapSession } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
@@ -295,7 +295,7 @@ async function store(
       for (const digest of noted) known.add(digest.toString('hex'))
     }
     if (fresh.length > 0)
-      await storeReceived(
+      await storeMailboxMail(
         tx,
         fresh.map((message) => toMail(deps.clock, watch, state, message)),
       )

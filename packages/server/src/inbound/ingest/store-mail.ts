@@ -19,7 +19,7 @@ import type { InboundRoute, MailboxMail, SmtpMail } from './received-mail.ts'
 import { noteSeen, type SeenKey, seenKeyText } from './seen-store.ts'
 
 /** A mail, and what it is recognised by: made outside of the transaction. */
-export interface DigestedMail {
+export interface DigestedSmtpMail {
   readonly mail: SmtpMail
   readonly routes: readonly {
     readonly route: InboundRoute
@@ -27,7 +27,7 @@ export interface DigestedMail {
   }[]
 }
 
-export async function digestMail(mail: SmtpMail): Promise<DigestedMail> {
+export async function digestSmtpMail(mail: SmtpMail): Promise<DigestedSmtpMail> {
   const digest = await digestLarge(mail.raw)
   return {
     mail,
@@ -45,9 +45,9 @@ export async function digestMail(mail: SmtpMail): Promise<DigestedMail> {
 }
 
 /** The ids of each mail's messages: none where all its recipients have had it. */
-export async function storeDigested(
+export async function storeSmtpMails(
   tx: Tx,
-  mails: readonly DigestedMail[],
+  mails: readonly DigestedSmtpMail[],
 ): Promise<readonly (readonly string[])[]> {
   const keys = new Map(
     mails.flatMap(({ routes }) =>
@@ -72,7 +72,7 @@ export async function storeDigested(
 }
 
 /** Of mailboxes, whose caller knows what was seen: in its transaction. Answers an id for each. */
-export async function storeReceived(
+export async function storeMailboxMail(
   tx: Tx,
   mails: readonly MailboxMail[],
 ): Promise<readonly string[]> {
