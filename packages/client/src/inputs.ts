@@ -1,5 +1,6 @@
 /** What operations take, where it is more than the body or query of the contract. */
 import type {
+  CancelEmailsBody,
   ConfigureImapBody,
   ConfigureRelayBody,
   ConfigureSmtpBody,
@@ -13,7 +14,7 @@ import type {
   RelayKind,
   ReplayWebhookEventsBody,
   RescueEmailsBody,
-  RescueFilter,
+  RetryEmailsBody,
   SendEmailBody,
   SetMailerActiveBody,
   SetOAuthActiveBody,
@@ -26,9 +27,17 @@ import type {
 import type { WithTimes } from './core/times.ts'
 
 export type SendEmailInput = WithTimes<SendEmailBody, 'send_at'>
-export type RescueEmailsInput = Omit<RescueEmailsBody, 'filter'> & {
-  readonly filter?: WithTimes<RescueFilter, 'startCreatedAt' | 'endCreatedAt'> | undefined
+type Filtered = {
+  filter?: { startCreatedAt?: string | undefined; endCreatedAt?: string | undefined } | undefined
 }
+type WithFilterTimes<Body extends Filtered> = Omit<Body, 'filter'> & {
+  readonly filter?:
+    | WithTimes<NonNullable<Body['filter']>, 'startCreatedAt' | 'endCreatedAt'>
+    | undefined
+}
+export type RescueEmailsInput = WithFilterTimes<RescueEmailsBody>
+export type RetryEmailsInput = WithFilterTimes<RetryEmailsBody>
+export type CancelEmailsInput = WithFilterTimes<CancelEmailsBody>
 export type CreateKeyInput = WithTimes<CreateKeyBody, 'expires_at'>
 export type GetEmailLogsInput = WithTimes<
   GetEmailLogsQuery,

@@ -109,6 +109,16 @@ describe('Postrider', () => {
       { ref_ids: ['r'], dry_run: true },
     ],
     [
+      'retryEmails',
+      (client) => client.retryEmails({ filter: { status: 'deferred' } }),
+      { filter: { status: 'deferred' } },
+    ],
+    [
+      'cancelEmails',
+      (client) => client.cancelEmails({ ref_ids: ['r'], dry_run: true }),
+      { ref_ids: ['r'], dry_run: true },
+    ],
+    [
       'getEmailLogs',
       (client) => client.getEmailLogs({ status: 'failed', startDeliveredDate: '2026-11-20' }),
       undefined,

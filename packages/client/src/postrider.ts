@@ -12,6 +12,7 @@ import type {
   AddDomainBody,
   ApiKey,
   AuditEntry,
+  CancelEmailsAnswer,
   CancelScheduledEmailAnswer,
   ConfigureImapAnswer,
   ConfigureInboundRoutingAnswer,
@@ -81,6 +82,7 @@ import type {
   RelayKind,
   ReplayWebhookEventsAnswer,
   RescueEmailsAnswer,
+  RetryEmailsAnswer,
   RevokeKeyAnswer,
   RotateDomainKeyAnswer,
   SendEmailAnswer,
@@ -180,6 +182,28 @@ export class Postrider {
     options?: RequestOptions,
   ): AnswerPromise<RescueEmailsAnswer> {
     return this.#send({ method: 'POST', path: '/v1/email/rescue', body: payload }, options)
+  }
+
+  /** Bounded as rescueEmails is. Repeated, it changes nothing more. */
+  retryEmails(
+    payload: inputs.RetryEmailsInput,
+    options?: RequestOptions,
+  ): AnswerPromise<RetryEmailsAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/email/retry', body: payload, isIdempotent: true },
+      options,
+    )
+  }
+
+  /** Bounded as rescueEmails is. Repeated, it changes nothing more. */
+  cancelEmails(
+    payload: inputs.CancelEmailsInput,
+    options?: RequestOptions,
+  ): AnswerPromise<CancelEmailsAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/email/cancel', body: payload, isIdempotent: true },
+      options,
+    )
   }
 
   getEmailLogs(

@@ -29,6 +29,18 @@ export const operations = {
     status: 202,
     auth: 'tenant',
   },
+  retryEmails: {
+    method: 'POST',
+    path: '/v1/email/retry',
+    status: 202,
+    auth: 'tenant',
+  },
+  cancelEmails: {
+    method: 'POST',
+    path: '/v1/email/cancel',
+    status: 202,
+    auth: 'tenant',
+  },
   getEmailLogs: {
     method: 'GET',
     path: '/v1/email/logs',

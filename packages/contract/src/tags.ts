@@ -3,7 +3,7 @@ export const tags = [
   {
     name: 'Email',
     description:
-      'Send an email with sendEmail. The answer has its `ref_id`, which every event of the email carries. getEmail shows each recipient with all attempts. getEmailLogs finds emails by recipient, status, subject and time. rescueEmails sends failed emails again.',
+      'Send an email with sendEmail. The answer has its `ref_id`, which every event of the email carries. getEmail shows each recipient with all attempts. getEmailLogs finds emails by recipient, status, subject and time. rescueEmails sends failed emails again, retryEmails tries waiting ones now, and cancelEmails takes them back.',
   },
   {
     name: 'Mailers',

@@ -239,7 +239,7 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
         routes(scope)
       sending.routes(scope)
       all.activity.routes(scope)
-      sending.rescueRoutes(scope)
+      sending.bulkRoutes(scope)
     })
   return createHttpServer(app, { host: config.host, port: config.port })
 }

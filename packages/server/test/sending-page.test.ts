@@ -7,7 +7,7 @@ import { Value } from 'typebox/value'
 import { afterAll, expect, it } from 'vitest'
 import { checkEmail } from '../src/sending/accept/check-email.ts'
 import { renderEmail } from '../src/sending/accept/render-email.ts'
-import { readRescue } from '../src/sending/rescue/read-rescue.ts'
+import { readSelection } from '../src/sending/bulk/read-selection.ts'
 import { callsOf } from './page-calls.ts'
 
 const page = readFileSync(new URL('../../../docs/sending.md', import.meta.url), 'utf8')
@@ -48,7 +48,7 @@ it('has emails and rescues that all checks accept, and that render', async () =>
     expect(content.templateProblem).toBeUndefined()
     expect(`${content.subject}${content.html}${content.text}`).not.toMatch(/\{[{%]/)
   }
-  for (const body of of('rescueEmails')) readRescue(body)
+  for (const body of of('rescueEmails')) readSelection(body, contract.rescuableStatuses)
 })
 
 it('names each setting of an email and each scope of a key', () => {

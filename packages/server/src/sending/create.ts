@@ -13,6 +13,7 @@ import { createQueueWakeups } from './queue/queue-wakeups.ts'
 import { createQueueWatch } from './queue-watch/queue-watch.ts'
 import { rescueRoutes } from './rescue/routes.ts'
 import { sendRoutes } from './routes.ts'
+import { waitingRoutes } from './waiting/routes.ts'
 
 export interface SendingDeps extends SendQueueDeps {
   readonly disk: DiskGuard
@@ -33,8 +34,12 @@ export interface SendingDeps extends SendQueueDeps {
 }
 
 const EXPIRES_IN_MS = 3 * 24 * 3_600_000
-/** Each is a transaction of up to 10,000 rows. */
-const RESCUES_AT_ONCE = { atOnceMax: 2, atOncePerCallerMax: 1, waitingPerCallerMax: 20 } as const
+/** Rescues and the like: each changes up to 10,000 rows. */
+const BULK_CHANGES_AT_ONCE = {
+  atOnceMax: 2,
+  atOncePerCallerMax: 1,
+  waitingPerCallerMax: 20,
+} as const
 
 /** Nothing runs before its services start. */
 export function createSending(deps: SendingDeps) {
@@ -66,13 +71,12 @@ export function createSending(deps: SendingDeps) {
       })
     },
     /** Described after the routes of activity. */
-    rescueRoutes: (app: HttpApp) =>
-      rescueRoutes(app, {
-        ...deps,
-        wakeups,
-        retentionMs,
-        limiter: createConcurrencyLimiter({ ...RESCUES_AT_ONCE, name: 'rescues-at-once' }),
-      }),
+    bulkRoutes(app: HttpApp) {
+      const name = 'bulk-changes-at-once'
+      const limiter = createConcurrencyLimiter({ ...BULK_CHANGES_AT_ONCE, name })
+      rescueRoutes(app, { ...deps, wakeups, retentionMs, limiter })
+      waitingRoutes(app, { ...deps, wakeups, limiter })
+    },
   }
 }
 

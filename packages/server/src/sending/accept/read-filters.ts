@@ -1,8 +1,8 @@
 /**
  * What emails are filtered by, checked (docs/reference/statuses.md#log-filters, "Log filters"): in logs,
- * their export and rescues. Each refusal names its path.
+ * their export and operations on many recipients. Each refusal names its path.
  */
-import type { FieldError, RecipientType, RescueFilter } from '@postrider/contract'
+import type { BulkFilter, FieldError, RecipientType } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
 import {
   allTime,
@@ -27,7 +27,7 @@ export interface EmailSelection {
 
 /** What is wrong goes into `errors`; the path of a filter is its name after `under`. */
 export function readEmailFilters(
-  filter: Omit<RescueFilter, 'status'>,
+  filter: BulkFilter,
   under: string,
   errors: FieldError[],
 ): EmailSelection {

@@ -2,12 +2,10 @@
  * rescueEmails (docs/reference/sending.md#rescue): recipients whose series of attempts failed are queued
  * again. The numbers go on, and the new series ends in one terminal event of its own.
  *
- * A call walks from the newest failure to older ones, looks at a bounded number of them and takes a
- * bounded number; where a bound is met first, its token goes on from there. It is one transaction.
- * Days that retention may be about to drop are left out: their emails' content is going.
+ * A call is one transaction. Days that retention may be about to drop are left out: their emails' content is
+ * going.
  */
-import { type RescueEmailsBody, rescuedMax } from '@postrider/contract'
-import { addressKeyOf, parseAddress } from '@postrider/mail'
+import { type RescueEmailsBody, rescuableStatuses } from '@postrider/contract'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { findMailers, noMailer } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -19,8 +17,14 @@ import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import { readTime } from '../accept/accept-store.ts'
+import { type BulkSelection, fits, idTimesOf, readSelection } from '../bulk/read-selection.ts'
+import {
+  BULK_BOUNDS,
+  BULK_ROW_BYTES,
+  type BulkBounds,
+  walkInPieces,
+} from '../bulk/walk-in-pieces.ts'
 import type { QueueWakeups } from '../queue/queue-wakeups.ts'
-import { type RescueSelection, readRescue } from './read-rescue.ts'
 import {
   type FailedSeries,
   loadRescuable,
@@ -42,14 +46,7 @@ export interface RescueDeps {
   readonly limiter: ConcurrencyLimiter
   readonly retentionMs: number
   /** Smaller ones, for tests. */
-  readonly bounds?: RescueBounds
-}
-
-interface RescueBounds {
-  /** Failures looked at in one call. */
-  readonly walkedMax: number
-  readonly matchedMax: number
-  readonly pieceMax: number
+  readonly bounds?: BulkBounds
 }
 
 export interface Rescued {
@@ -58,12 +55,7 @@ export interface Rescued {
   readonly nextPageToken?: string
 }
 
-/** A second or two of work. */
-const BOUNDS: RescueBounds = { walkedMax: 50_000, matchedMax: rescuedMax, pieceMax: 1_000 }
 const HOUR_MS = 3_600_000
-/** By how much the clocks that made an email's id and its time may differ. */
-const CLOCKS_MS = 5 * 60_000
-const ROW_BYTES = 1_024
 const SMALLINT_MAX = 32_767
 const PLACE = /^[0-7][0-9A-HJKMNP-TV-Z]{25}\.\d{1,5}\.\d{1,9}$/
 
@@ -72,46 +64,41 @@ export async function rescueEmails(
   tenantId: string,
   body: RescueEmailsBody,
 ): Promise<Rescued> {
-  const { bounds = BOUNDS } = deps
-  const selection = readRescue(body)
+  const { bounds = BULK_BOUNDS } = deps
+  const selection = readSelection(body, rescuableStatuses)
   const { before, mark } = readPage(body, 'rescue', PLACE)
   const range = rangeOf(deps, selection, before)
   const isDry = body.dry_run === true
   const woken = new Set<string>()
 
-  async function rescue(tx: Tx): Promise<Rescued> {
+  async function rescue(tx: Tx) {
     const [now] = await Promise.all([
       readTime(tx),
       checkMailer(tx, tenantId, body.mailer_id),
       isDry ? undefined : lockRescues(tx, tenantId),
     ])
-    let { below } = range
-    let walked = 0
-    let matched = 0
-    let rescued = 0
-    for (;;) {
-      const limit = Math.min(bounds.pieceMax, bounds.walkedMax - walked)
-      const piece = await walkFailed(tx, { ...range, tenantId, below, limit }, selection.refIds)
-      walked += piece.length
-      const found = await matching(tx, { tenantId, piece, selection })
-      const taken = found.slice(0, bounds.matchedMax - matched)
-      matched += taken.length
-      if (!isDry && taken.length > 0) {
+    return await walkInPieces<SeriesPlace, Found>({
+      bounds,
+      below: range.below,
+      placeOf: ({ series }) => series,
+      async step({ below, limit, take }) {
+        const walked = await walkFailed(tx, { ...range, tenantId, below, limit }, selection.refIds)
+        const found = await matching(tx, { tenantId, piece: walked, selection })
+        const taken = take(found)
+        if (isDry || taken.length === 0) return { walked, found, changed: 0 }
         const places = await requeue(tx, { tenantId, taken, selection, now, to: body.mailer_id })
-        rescued += places.length
         for (const { mailerId } of places) woken.add(mailerId)
-      }
-      const isCut = taken.length < found.length
-      const last = isCut ? taken.at(-1)?.series : piece.at(-1)
-      if (last !== undefined) below = last
-      if (!isCut && piece.length < limit) return { matched, rescued }
-      if (matched >= bounds.matchedMax || walked >= bounds.walkedMax)
-        return { matched, rescued, nextPageToken: pageTokenAfter({ mark }, placeText(below)) }
-    }
+        return { walked, found, changed: places.length }
+      },
+    })
   }
 
-  const bytes = isDry ? 0 : bounds.matchedMax * ROW_BYTES
-  const result = await deps.limiter.run(tenantId, () =>
+  const bytes = isDry ? 0 : bounds.matchedMax * BULK_ROW_BYTES
+  const {
+    matched,
+    changed: rescued,
+    next,
+  } = await deps.limiter.run(tenantId, () =>
     deps.disk.admit(bytes, () => deps.db.transaction(rescue)),
   )
   deps.wakeups.wake(
@@ -122,9 +109,9 @@ export async function rescueEmails(
       isBulk: true,
     })),
   )
-  const { matched, rescued } = result
   if (!isDry) deps.log.info({ tenant_id: tenantId, matched, rescued }, 'emails.rescued')
-  return result
+  const more = next && { nextPageToken: pageTokenAfter({ mark }, placeText(next)) }
+  return { matched, rescued, ...more }
 }
 
 interface Found {
@@ -138,7 +125,7 @@ async function matching(
   o: {
     readonly tenantId: string
     readonly piece: readonly FailedSeries[]
-    readonly selection: RescueSelection
+    readonly selection: BulkSelection
   },
 ): Promise<Found[]> {
   const { piece, selection, tenantId } = o
@@ -156,27 +143,13 @@ async function matching(
   })
 }
 
-function fits(one: Rescuable, selection: RescueSelection): boolean {
-  const { created, emailKey, domain, subject, campaignId, type } = selection
-  const createdMicros = BigInt(one.createdAt.getTime()) * 1000n
-  if (createdMicros < created.from || createdMicros >= created.to) return false
-  if (type !== undefined && one.type !== type) return false
-  if (campaignId !== undefined && one.campaignId !== campaignId) return false
-  if (subject !== undefined && one.subject?.toLowerCase().includes(subject) !== true) return false
-  if (emailKey === undefined && domain === undefined) return true
-  const parsed = parseAddress(one.email)
-  if (!parsed.ok) return false
-  if (domain !== undefined && parsed.address.domain !== domain) return false
-  return emailKey === undefined || addressKeyOf(parsed.address.address) === emailKey
-}
-
 /** Answers the places of those that this call was the first to take. */
 async function requeue(
   tx: Tx,
   o: {
     readonly tenantId: string
     readonly taken: readonly Found[]
-    readonly selection: RescueSelection
+    readonly selection: BulkSelection
     readonly now: Date
     readonly to: string | undefined
   },
@@ -214,11 +187,10 @@ async function checkMailer(tx: Tx, tenantId: string, mailerId: string | undefine
 
 function rangeOf(
   { clock, retentionMs }: RescueDeps,
-  { created }: RescueSelection,
+  selection: BulkSelection,
   before: string | undefined,
 ) {
-  const fromMs = Number(created.from / 1000n) - CLOCKS_MS
-  const toMs = Number(created.to / 1000n) + CLOCKS_MS
+  const { fromMs, toMs } = idTimesOf(selection)
   const oldest = dayAt(clock.now().getTime() - retentionMs + HOUR_MS)
   const end = { refId: ulidAtTime(toMs), n: 0, attempt: 0 }
   const below = before === undefined ? end : readPlace(before)

@@ -1,7 +1,7 @@
 /** rescueEmails (docs/reference/sending.md#rescue). */
 import {
+  bulkChangedMax,
   type RescueEmailsBody,
-  rescuedMax,
   rescueEmailsAnswer,
   rescueEmailsBody,
 } from '@postrider/contract'
@@ -14,7 +14,7 @@ export function rescueRoutes(app: FastifyInstance, deps: RescueDeps): void {
     summary: 'Send failed emails once more',
     description: `Queues recipients again whose last attempt was final, or whom a relay provider reported as failed after it accepted their mail. Attempt numbers go on, \`max_attempts\` grows by what the email asked for, and the time to expire begins anew. The new series of attempts has its own terminal event. Emails that retention is about to remove are not matched.
 
-A call goes from the newest failure to older ones and rescues at most ${rescuedMax} recipients, each once. When there may be more, it answers \`nextPageToken\` (with \`matched\` possibly below that, even 0): repeat it with that as \`pageToken\` to go on. Repeated without it, it begins with the newest again, and rescues once more what has failed again meanwhile.
+A call goes from the newest failure to older ones and rescues at most ${bulkChangedMax} recipients, each once. When there may be more, it answers \`nextPageToken\` (with \`matched\` possibly below that, even 0): repeat it with that as \`pageToken\` to go on. Repeated without it, it begins with the newest again, and rescues once more what has failed again meanwhile.
 
 A recipient whose last attempt ended uncertainly may get the mail twice.`,
     tag: 'Email',
