@@ -236,6 +236,9 @@ async function deliveries({ call }: Scene, refId: string): Promise<void> {
 async function suppressions({ call }: Scene): Promise<void> {
   const email = 'bob@example.com'
   await call('unsubscribeEmail', { body: { email } })
+  await call('addSuppression', {
+    body: { email, note: 'Asked by telephone', expires_at: '2999-01-01T00:00:00Z' },
+  })
   await call('listSuppressions', { query: { email } })
   await call('getSuppression', { params: { email } })
   await call('subscribeEmail', { body: { email } })

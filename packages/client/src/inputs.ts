@@ -1,5 +1,6 @@
 /** What operations take, where it is more than the body or query of the contract. */
 import type {
+  AddSuppressionBody,
   CancelEmailsBody,
   ConfigureImapBody,
   ConfigureRelayBody,
@@ -38,6 +39,7 @@ type WithFilterTimes<Body extends Filtered> = Omit<Body, 'filter'> & {
 export type RescueEmailsInput = WithFilterTimes<RescueEmailsBody>
 export type RetryEmailsInput = WithFilterTimes<RetryEmailsBody>
 export type CancelEmailsInput = WithFilterTimes<CancelEmailsBody>
+export type AddSuppressionInput = WithTimes<AddSuppressionBody, 'expires_at'>
 export type CreateKeyInput = WithTimes<CreateKeyBody, 'expires_at'>
 export type GetEmailLogsInput = WithTimes<
   GetEmailLogsQuery,

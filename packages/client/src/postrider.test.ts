@@ -165,6 +165,11 @@ describe('Postrider', () => {
     ['subscribeEmail', (client) => client.subscribeEmail('a@b.com'), { email: 'a@b.com' }],
     ['unsubscribeEmail', (client) => client.unsubscribeEmail('a@b.com'), { email: 'a@b.com' }],
     [
+      'addSuppression',
+      (client) => client.addSuppression({ email: 'a@b.com', expires_at: new Date(0) }),
+      { email: 'a@b.com', expires_at: '1970-01-01T00:00:00.000Z' },
+    ],
+    [
       'listSuppressions',
       (client) => client.listSuppressions({ reason: 'bounced', email: 'a+b@c.com' }),
       undefined,

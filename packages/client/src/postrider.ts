@@ -10,6 +10,7 @@
 import type {
   AddDomainAnswer,
   AddDomainBody,
+  AddSuppressionAnswer,
   ApiKey,
   AuditEntry,
   CancelEmailsAnswer,
@@ -327,6 +328,17 @@ export class Postrider {
       'suppressions',
       { path: '/v1/suppressions' },
       filter,
+      options,
+    )
+  }
+
+  /** Repeated safely: the second time changes nothing. */
+  addSuppression(
+    suppression: inputs.AddSuppressionInput,
+    options?: RequestOptions,
+  ): AnswerPromise<AddSuppressionAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/suppressions', body: suppression, isIdempotent: true },
       options,
     )
   }

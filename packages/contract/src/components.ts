@@ -57,7 +57,6 @@ export const componentDescriptions: Readonly<Record<string, string>> = {
   Statistics: 'What happened, by intervals and mailers',
   Suppression: 'An address that is not sent to',
   SuppressionSource: 'What gave the reason',
-  SuppressionWithSource: 'An address that is not sent to, and what gave the reason',
   Tenant: 'An account of the service',
   TracedAttempt: 'An attempt to send to a recipient',
   TracedDelivery: 'A webhook delivery that carried an event of the email',

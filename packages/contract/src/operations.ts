@@ -89,6 +89,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  addSuppression: {
+    method: 'POST',
+    path: '/v1/suppressions',
+    status: 201,
+    auth: 'tenant',
+  },
   deleteSuppression: {
     method: 'DELETE',
     path: '/v1/suppressions/{email}',

@@ -3,7 +3,17 @@
  * (docs/reference/suppressions.md#suppressions).
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, nextPageToken, pageQuery, plainAnswer, timestamp } from './common.ts'
+import {
+  answer,
+  closedObject,
+  nextPageToken,
+  orNull,
+  pageQuery,
+  plainAnswer,
+  stringOrNull,
+  timestamp,
+  timestampOrNull,
+} from './common.ts'
 import type { MessageEventName } from './events.ts'
 import { emailLengthMax } from './mailers.ts'
 import { relayKinds } from './relays.ts'
@@ -34,13 +44,6 @@ export type SubscribeEmailAnswer = Static<typeof subscribeEmailAnswer>
 export const unsubscribeEmailAnswer = plainAnswer
 export type UnsubscribeEmailAnswer = Static<typeof unsubscribeEmailAnswer>
 
-export const suppression = closedObject({
-  email: Type.String({ description: 'As it was given first' }),
-  reason,
-  created_at: timestamp('When it was suppressed first'),
-})
-export type Suppression = Static<typeof suppression>
-
 const sourceEvents = [
   'MAIL_BOUNCE',
   'MAIL_SPAM',
@@ -49,6 +52,10 @@ const sourceEvents = [
   'MAIL_GENERATION_REJECTION',
 ] as const satisfies readonly MessageEventName[]
 export type SuppressionEventName = (typeof sourceEvents)[number]
+
+/** Whose export an import reads. */
+export const suppressionFormats = ['postrider', 'sendgrid', 'mailgun', 'postmark', 'ses'] as const
+export type SuppressionFormat = (typeof suppressionFormats)[number]
 
 export const suppressionSource = closedObject({
   event: Type.Optional(Type.Enum([...sourceEvents], { description: 'What was told of the email' })),
@@ -59,19 +66,59 @@ export const suppressionSource = closedObject({
   key_id: Type.Optional(
     Type.String({ description: 'The API key that asked for it; `operator`: the operator' }),
   ),
+  user_id: Type.Optional(Type.String({ description: 'The user who asked for it' })),
+  import: Type.Optional(
+    Type.Enum([...suppressionFormats], { description: 'It came with an import of this format' }),
+  ),
 })
 export type SuppressionSource = Static<typeof suppressionSource>
 
-export const suppressionWithSource = closedObject({
-  ...suppression.properties,
+export const suppressionNoteLengthMax = 500
+
+export const suppression = closedObject({
+  email: Type.String({ description: 'As it was given first' }),
+  reason,
   source: Type.Union([suppressionSource, Type.Null()], {
     description: 'What gave the reason; null where it is not known',
   }),
+  note: stringOrNull('What the tenant wrote about it'),
+  created_at: timestamp('When it was suppressed first'),
+  expires_at: timestampOrNull('When the suppression ends by itself; null: never'),
 })
-export type SuppressionWithSource = Static<typeof suppressionWithSource>
+export type Suppression = Static<typeof suppression>
 
-export const getSuppressionAnswer = answer({ suppression: suppressionWithSource })
+export const getSuppressionAnswer = answer({ suppression })
 export type GetSuppressionAnswer = Static<typeof getSuppressionAnswer>
+
+export const addSuppressionBody = closedObject({
+  email,
+  reason: Type.Optional(
+    orNull(Type.Enum([...suppressionReasons], { description: '`manual` when left out' })),
+  ),
+  note: Type.Optional(
+    orNull(
+      Type.String({
+        maxLength: suppressionNoteLengthMax,
+        description: 'For people',
+        examples: ['Asked by telephone'],
+      }),
+    ),
+  ),
+  expires_at: Type.Optional(
+    orNull(
+      Type.String({
+        maxLength: 64,
+        description:
+          'When the suppression ends by itself: an RFC 3339 time in the future; never when left out',
+        examples: ['2027-01-02T03:04:05Z'],
+      }),
+    ),
+  ),
+})
+export type AddSuppressionBody = Static<typeof addSuppressionBody>
+
+export const addSuppressionAnswer = answer({ suppression })
+export type AddSuppressionAnswer = Static<typeof addSuppressionAnswer>
 
 export const listSuppressionsQuery = closedObject({
   email: Type.Optional(email),
@@ -81,7 +128,10 @@ export const listSuppressionsQuery = closedObject({
 export type ListSuppressionsQuery = Static<typeof listSuppressionsQuery>
 
 export const listSuppressionsAnswer = answer({
-  suppressions: Type.Array(suppression, { description: 'Newest first' }),
+  suppressions: Type.Array(suppression, {
+    description:
+      'Newest first. A page may have fewer than `pageSize` entries while there is a `nextPageToken`: what has just ended is left out',
+  }),
   nextPageToken,
 })
 export type ListSuppressionsAnswer = Static<typeof listSuppressionsAnswer>

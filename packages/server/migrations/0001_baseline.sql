@@ -465,21 +465,30 @@ create table webhooks_item (
 -- An address that a tenant must not send to. Written by the tenant, by a recipient who unsubscribes or
 -- complains, and by a bounce. The tenant deletes it; the operator's `suppressions review` may, too.
 create table suppressions_address (
-  tenant_id text collate "C" not null,
+  tenant_id  text collate "C" not null,
   -- The address in wire form and in lower case: two spellings of one address share it.
-  email_key text collate "C" not null,
+  email_key  text collate "C" not null,
   -- The address as it was given first.
-  email     text not null,
-  reason    text not null check (reason in ('unsubscribed', 'bounced', 'complained', 'manual')),
-  -- What suppressed the address: { event, ref_id, relay } or { key_id }. Null: it is not known.
-  source    jsonb,
+  email      text not null,
+  reason     text not null check (reason in ('unsubscribed', 'bounced', 'complained', 'manual')),
+  -- What suppressed the address: { event, ref_id, relay }, { key_id } or { user_id }, with `import` where it came
+  -- with a file. Null: it is not known.
+  source     jsonb,
   -- A ULID: the order of the list, and when the address was suppressed.
-  id        text collate "C" not null,
+  id         text collate "C" not null,
+  -- What the tenant wrote about it.
+  note       text,
+  -- When the suppression ends: every reader compares with the time, and a janitor removes the row later. Null:
+  -- never.
+  expires_at timestamptz,
   primary key (tenant_id, email_key)
 );
 -- The list, whole and by reason.
 create index suppressions_address_listed on suppressions_address (tenant_id, id);
 create index suppressions_address_by_reason on suppressions_address (tenant_id, reason, id);
+-- The janitor's search. Few suppressions end by themselves.
+create index suppressions_address_ending on suppressions_address (expires_at)
+  where expires_at is not null;
 
 ---------------------------------------------------------------------------------------------------------------
 -- relays: accounts at relay providers

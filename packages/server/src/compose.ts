@@ -116,13 +116,13 @@ type Capabilities = ReturnType<typeof createCapabilities>
 
 /** Each is given what those before it made; what is made later is called by a function. */
 function createCapabilities(platform: Platform, config: Config) {
-  const { db, leasesOf, shareOf } = platform
+  const { leasesOf, shareOf } = platform
   const runs = (role: Role) => config.roles.has(role)
   const works = (role: Role) => runs(role) && !isPaused(config)
   const { checks, domainChecks, mailerChecks, recordReads } = createSharedLimits(config)
   const mail = createMail(platform)
   const tenants = createTenants(platform)
-  const suppressions = createSuppressions({ db })
+  const suppressions = createSuppressions(platform)
   const activity = createActivity({ ...platform, recordReads })
   const webhooks = createWebhooks({
     ...platform,
@@ -256,6 +256,7 @@ function janitorsOf(platform: Platform, all: Capabilities, o: ComposeOptions): S
     all.mailboxes.janitor,
     all.inbound.janitor,
     all.tenants.janitor,
+    all.suppressions.janitor,
     createCounterFolder({ db, log }),
     createRetention({ ...platform, check: schema.check, databaseUrl, retentionMs, groups }),
   ]

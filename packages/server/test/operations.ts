@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
+import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -40,7 +41,7 @@ export interface Operations<Id extends OperationId> {
 
 /** `table` is emptied before each test. */
 export function useOperations<Id extends OperationId>(o: {
-  readonly routes: (app: FastifyInstance, deps: { readonly db: Db }) => void
+  readonly routes: (app: FastifyInstance, deps: { readonly db: Db; readonly clock: Clock }) => void
   readonly table: string
   readonly answers: Readonly<Record<Id, TSchema>>
 }): Operations<Id> {
@@ -53,7 +54,7 @@ export function useOperations<Id extends OperationId>(o: {
       metrics: createMetrics(),
       authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
     })
-    o.routes(app, { db: database.db })
+    o.routes(app, { db: database.db, clock: createClock() })
     await app.ready()
   })
   afterAll(async () => {

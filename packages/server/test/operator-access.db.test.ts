@@ -36,7 +36,7 @@ beforeAll(async () => {
         isAway ? Promise.reject(new DatabaseUnavailableError('away')) : access.begin(call),
     },
   })
-  suppressionRoutes(app, { db })
+  suppressionRoutes(app, { db, clock: createClock() })
   tenant = await createTenant({ db }, { name: 'Acme' })
 })
 afterAll(async () => {

@@ -1,7 +1,7 @@
 /**
  * getSuppression (docs/reference/suppressions.md#suppressions): one address, with what it was suppressed by.
  */
-import type { SuppressionWithSource } from '@postrider/contract'
+import type { Suppression } from '@postrider/contract'
 import { addressKeyOf } from '@postrider/mail'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -13,9 +13,9 @@ export async function getSuppression(
   { db }: { readonly db: Db },
   tenantId: string,
   email: string,
-): Promise<SuppressionWithSource> {
+): Promise<Suppression> {
   const emailKey = addressKeyOf(readAddress(email).address)
   const found = await store.getSuppression(db, { tenantId, emailKey })
   if (found === undefined) throw new ApiError('not_found')
-  return { ...toSuppression(found), source: found.source }
+  return toSuppression(found)
 }

@@ -29,9 +29,14 @@ export async function listSuppressions(
     limit: page.limit + 1,
   })
   const { rows, ...token } = cutPage(found, page, (row) => row.id)
-  return { suppressions: rows.map(toSuppression), ...token }
+  return { suppressions: rows.filter((row) => !row.hasEnded).map(toSuppression), ...token }
 }
 
-export function toSuppression({ email, reason, id }: store.SuppressionRow): Suppression {
-  return { email, reason, created_at: timeOfUlid(id).toISOString() }
+export function toSuppression(row: store.SuppressionRow): Suppression {
+  const { email, reason, source, note, id, expiresAt } = row
+  return {
+    ...{ email, reason, source, note },
+    created_at: timeOfUlid(id).toISOString(),
+    expires_at: expiresAt === null ? null : expiresAt.toISOString(),
+  }
 }

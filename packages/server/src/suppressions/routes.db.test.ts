@@ -111,7 +111,7 @@ describe('suppressAddress', () => {
         source: null,
       })
     await suppress('bounced')
-    const { created_at } = (await call('listSuppressions')).body.suppressions[0]
+    const [{ reason: _, ...kept }] = (await call('listSuppressions')).body.suppressions
     await suppress('unsubscribed')
     expect(await listed()).toEqual(['ada@example.com unsubscribed'])
     await suppress('manual')
@@ -120,7 +120,7 @@ describe('suppressAddress', () => {
     await suppress('complained')
     await unsubscribe('ada@example.com')
     expect((await call('listSuppressions')).body.suppressions).toEqual([
-      { email: 'ada@example.com', reason: 'complained', created_at },
+      { ...kept, reason: 'complained' },
     ])
   })
 

@@ -1,5 +1,7 @@
 /** The operations on suppressions (docs/reference/suppressions.md#suppressions). */
 import {
+  addSuppressionAnswer,
+  addSuppressionBody,
   deleteSuppressionAnswer,
   getSuppressionAnswer,
   listSuppressionsAnswer,
@@ -11,15 +13,22 @@ import {
   unsubscribeEmailBody,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { addOperation } from '../platform/http/operation.ts'
+import { addSuppression } from './add-suppression.ts'
 import { getSuppression } from './get-suppression.ts'
 import { listSuppressions } from './list-suppressions.ts'
 import { subscribeEmail } from './subscribe-email.ts'
 import { unsubscribeEmail } from './unsubscribe-email.ts'
 
-export function suppressionRoutes(app: FastifyInstance, deps: { readonly db: Db }): void {
+export interface SuppressionRoutesDeps {
+  readonly db: Db
+  readonly clock: Pick<Clock, 'now'>
+}
+
+export function suppressionRoutes(app: FastifyInstance, deps: SuppressionRoutesDeps): void {
   const tag = 'Suppressions'
   addOperation(app, 'unsubscribeEmail', {
     summary: 'Send nothing to an address any more',
@@ -58,6 +67,21 @@ export function suppressionRoutes(app: FastifyInstance, deps: { readonly db: Db 
     answer: listSuppressionsAnswer,
     async handle({ tenant, query }) {
       return { message: 'Suppressions', ...(await listSuppressions(deps, tenant.tenantId, query)) }
+    },
+  })
+
+  addOperation(app, 'addSuppression', {
+    summary: 'Suppress an address, with a note and until a time',
+    description:
+      'From the answer on, the address gets no mail, as after unsubscribeEmail. An address that is suppressed already keeps the stronger of the two reasons, from the strongest: `complained`, `unsubscribed`, `manual`, `bounced`. Of an equal reason the new note and end count, of another one the later end. The answer shows what holds now.',
+    tag,
+    scopes: ['send'],
+    body: addSuppressionBody,
+    answer: addSuppressionAnswer,
+    errors: ['conflict'],
+    async handle({ tenant, body }) {
+      const suppression = await addSuppression(deps, tenant, body)
+      return { message: 'Suppression Added', suppression }
     },
   })
 

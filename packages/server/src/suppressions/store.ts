@@ -1,6 +1,12 @@
 /** All SQL of suppressions. Every statement names the tenant. */
 import type { SuppressionReason, SuppressionSource } from '@postrider/contract'
-import { type Queryable, statement } from '../platform/db/index.ts'
+import {
+  arrayText,
+  nullableArrayText,
+  type Queryable,
+  statement,
+  textArray,
+} from '../platform/db/index.ts'
 
 export interface SuppressionKey {
   readonly tenantId: string
@@ -15,28 +21,68 @@ export interface SuppressionRow extends SuppressionKey {
   readonly id: string
   /** What gave the reason; null where it is not known. */
   readonly source: SuppressionSource | null
+  readonly note: string | null
+  /** Null: never. */
+  readonly expiresAt: Date | null
 }
 
 /** From the weakest: who asked not to be written to stays suppressed when bounces are forgiven. */
 const STRENGTH = `array['bounced', 'manual', 'unsubscribed', 'complained']`
+const HAS_ENDED = 's.expires_at <= now()'
+const WINS = `(${HAS_ENDED} is true
+              or array_position(${STRENGTH}, excluded.reason) > array_position(${STRENGTH}, s.reason)
+              or $9::boolean and excluded.reason = s.reason)`
 
-const UPSERT = statement(
-  'suppressions.upsert',
-  `insert into suppressions_address (tenant_id, email_key, email, reason, id, source)
-   values ($1, $2, $3, $4, $5, $6)
+/** In the order of the keys, as others write the same addresses. */
+const PUT = statement(
+  'suppressions.put',
+  `insert into suppressions_address as s
+     (tenant_id, email_key, email, reason, id, source, note, expires_at)
+   select $1, email_key, email, reason, id, source::jsonb, note, expires_at
+     from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                 $8::timestamptz[]) as given (email_key, email, reason, id, source, note, expires_at)
+    order by email_key
    on conflict (tenant_id, email_key) do update
-     set reason = excluded.reason, source = excluded.source
-    where array_position(${STRENGTH}, excluded.reason)
-        > array_position(${STRENGTH}, suppressions_address.reason)
+     set email = case when ${HAS_ENDED} then excluded.email else s.email end,
+         id = case when ${HAS_ENDED} then excluded.id else s.id end,
+         reason = case when ${WINS} then excluded.reason else s.reason end,
+         source = case when ${WINS} then excluded.source else s.source end,
+         note = case when ${WINS} then excluded.note else s.note end,
+         expires_at = case
+           when ${HAS_ENDED} or $9 and excluded.reason = s.reason then excluded.expires_at
+           when s.expires_at is null or excluded.expires_at is null then null
+           else greatest(s.expires_at, excluded.expires_at) end
+    where ${WINS} or s.expires_at < coalesce(excluded.expires_at, 'infinity')
    returning id`,
 )
 
-/** An address that is suppressed already keeps the stronger reason with its source, and its id. True for a new one. */
-export async function upsertSuppression(tx: Queryable, row: SuppressionRow): Promise<boolean> {
-  const source = row.source === null ? null : JSON.stringify(row.source)
-  const values = [row.tenantId, row.emailKey, row.email, row.reason, row.id, source]
-  const { rows } = await tx.query<{ id: string }>(UPSERT, values)
-  return rows[0]?.id === row.id
+/** The addresses differ. */
+export type NewRow = Omit<SuppressionRow, 'tenantId'>
+
+/**
+ * Of two reasons for one address the stronger stays, with its source and note, and of two ends the later;
+ * the address keeps its id. With `isAmended` an equal reason counts as the stronger, with its end. Answers
+ * the ids of those that were not suppressed before.
+ */
+export async function putSuppressions(
+  q: Queryable,
+  tenantId: string,
+  rows: readonly NewRow[],
+  { isAmended = false } = {},
+): Promise<ReadonlySet<string>> {
+  const { rows: written } = await q.query<{ id: string }>(PUT, [
+    tenantId,
+    textArray(rows.map((row) => row.emailKey)),
+    textArray(rows.map((row) => row.email)),
+    arrayText(rows.map((row) => row.reason)),
+    arrayText(rows.map((row) => row.id)),
+    textArray(rows.map(({ source }) => (source === null ? null : JSON.stringify(source)))),
+    textArray(rows.map((row) => row.note)),
+    nullableArrayText(rows.map(({ expiresAt }) => expiresAt?.toISOString() ?? null)),
+    isAmended,
+  ])
+  const given = new Set(rows.map((row) => row.id))
+  return new Set(written.flatMap(({ id }) => (given.has(id) ? id : [])))
 }
 
 // Laterally: one probe of the index for each address, whatever the statistics say of the table.
@@ -46,7 +92,8 @@ const FIND = statement(
      from unnest($1::text[], $2::text[]) as w (tenant_id, email_key)
     cross join lateral (
       select from suppressions_address s
-       where s.tenant_id = w.tenant_id and s.email_key = w.email_key limit 1) s`,
+       where s.tenant_id = w.tenant_id and s.email_key = w.email_key
+         and (s.expires_at is null or s.expires_at > now()) limit 1) s`,
 )
 
 /** Those of the given that are suppressed. */
@@ -63,7 +110,8 @@ export async function findKeys(
 
 const DELETE = statement(
   'suppressions.delete',
-  'delete from suppressions_address where tenant_id = $1 and email_key = $2',
+  `delete from suppressions_address where tenant_id = $1 and email_key = $2
+   returning expires_at is null or expires_at > now() as "wasSuppressed"`,
 )
 
 /** False when it was not suppressed. */
@@ -71,11 +119,17 @@ export async function deleteKey(
   q: Queryable,
   { tenantId, emailKey }: SuppressionKey,
 ): Promise<boolean> {
-  const { rowCount } = await q.query(DELETE, [tenantId, emailKey])
-  return rowCount > 0
+  const { rows } = await q.query<{ wasSuppressed: boolean }>(DELETE, [tenantId, emailKey])
+  return rows[0]?.wasSuppressed === true
 }
 
-const COLUMNS = 'tenant_id as "tenantId", email_key as "emailKey", email, reason, id, source'
+const COLUMNS = `tenant_id as "tenantId", email_key as "emailKey", email, reason, id, source, note,
+  expires_at as "expiresAt", coalesce(expires_at <= now(), false) as "hasEnded"`
+
+/** What has ended is there until the janitor comes. */
+export interface ListedRow extends SuppressionRow {
+  readonly hasEnded: boolean
+}
 
 const GET = statement(
   'suppressions.get',
@@ -86,8 +140,8 @@ export async function getSuppression(
   q: Queryable,
   { tenantId, emailKey }: SuppressionKey,
 ): Promise<SuppressionRow | undefined> {
-  const { rows } = await q.query<SuppressionRow>(GET, [tenantId, emailKey])
-  return rows[0]
+  const { rows } = await q.query<ListedRow>(GET, [tenantId, emailKey])
+  return rows[0]?.hasEnded === false ? rows[0] : undefined
 }
 
 const LIST = statement(
@@ -105,7 +159,7 @@ const LIST_BY_REASON = statement(
 /** Above every ULID. */
 const ABOVE = '8'
 
-/** Newest first. */
+/** Newest first, also what has ended: so a page reads a bounded number of rows. */
 export async function listSuppressions(
   q: Queryable,
   o: {
@@ -114,12 +168,12 @@ export async function listSuppressions(
     readonly before: string | undefined
     readonly limit: number
   },
-): Promise<SuppressionRow[]> {
+): Promise<ListedRow[]> {
   const values = [o.tenantId, o.before ?? ABOVE, o.limit]
   const { rows } =
     o.reason === undefined
-      ? await q.query<SuppressionRow>(LIST, values)
-      : await q.query<SuppressionRow>(LIST_BY_REASON, [...values, o.reason])
+      ? await q.query<ListedRow>(LIST, values)
+      : await q.query<ListedRow>(LIST_BY_REASON, [...values, o.reason])
   return rows
 }
 
@@ -139,4 +193,19 @@ export async function liftBounced(
   if (rows.length === 0) return 0
   const values = [tenantId, rows.map(({ emailKey }) => emailKey), rows.map(({ id }) => id)]
   return (await q.query(LIFT, values)).rowCount
+}
+
+const DELETE_ENDED = statement(
+  'suppressions.delete_ended',
+  // By their places: a plan that joins by the key may read the whole table. Who extends one writes a new place.
+  `delete from suppressions_address
+    where ctid = any(array(
+            select ctid from suppressions_address
+             where expires_at is not null and expires_at <= now() order by expires_at limit $1))
+      and expires_at <= now()`,
+)
+
+/** Over all tenants. Answers how many. */
+export async function deleteEnded(q: Queryable, limit: number): Promise<number> {
+  return (await q.query(DELETE_ENDED, [limit])).rowCount
 }

@@ -6,7 +6,7 @@ import type { SuppressionReason, SuppressionSource } from '@postrider/contract'
 import { addressKeyOf } from '@postrider/mail'
 import type { Queryable } from '../platform/db/index.ts'
 import { newUlid } from '../platform/ids.ts'
-import { upsertSuppression } from './store.ts'
+import { putSuppressions } from './store.ts'
 
 export interface NewSuppression {
   readonly tenantId: string
@@ -20,11 +20,12 @@ export interface NewSuppression {
 }
 
 /**
- * Of several reasons for one address the strongest stays; repeated, it changes nothing. False when
- * the address was suppressed before.
+ * For good. Of several reasons for one address the strongest stays; repeated, it changes nothing. False
+ * when the address was suppressed before.
  */
 export async function suppressAddress(tx: Queryable, o: NewSuppression): Promise<boolean> {
   const { tenantId, address, email, reason, source } = o
-  const emailKey = addressKeyOf(address)
-  return upsertSuppression(tx, { tenantId, emailKey, email, reason, source, id: newUlid() })
+  const given = { email, reason, source, note: null, expiresAt: null }
+  const row = { ...given, id: newUlid(), emailKey: addressKeyOf(address) }
+  return (await putSuppressions(tx, tenantId, [row])).size > 0
 }

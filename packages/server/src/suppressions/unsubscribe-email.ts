@@ -5,6 +5,7 @@
  */
 import type { Db } from '../platform/db/index.ts'
 import { readAddress } from './read-address.ts'
+import { sourceOfCaller } from './source-of-caller.ts'
 import { suppressAddress } from './suppress-address.ts'
 
 export async function unsubscribeEmail(
@@ -16,6 +17,6 @@ export async function unsubscribeEmail(
   }: { readonly tenantId: string; readonly keyId: string; readonly email: string },
 ): Promise<void> {
   const { address } = readAddress(email)
-  const source = { key_id: keyId }
+  const source = sourceOfCaller(keyId)
   await suppressAddress(deps.db, { tenantId, address, email, reason: 'unsubscribed', source })
 }

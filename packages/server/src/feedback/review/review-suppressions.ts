@@ -40,10 +40,11 @@ export async function reviewSuppressions(
   },
 ): Promise<ReviewedPage> {
   const { tenantId, before, isApplied } = o
-  const { rows, bounces } = await readByIndex(db, async (tx) => {
+  const { listed, rows, bounces } = await readByIndex(db, async (tx) => {
     const page = { tenantId, reason: 'bounced', before, limit: PAGE } as const
     const listed = await listSuppressions(tx, page)
-    return { rows: listed, bounces: await findBouncesOf(tx, tenantId, listed) }
+    const rows = listed.filter(({ hasEnded }) => !hasEnded)
+    return { listed, rows, bounces: await findBouncesOf(tx, tenantId, rows) }
   })
   const reviewed = rows.map(({ email, id }, i) => ({
     email,
@@ -52,7 +53,7 @@ export async function reviewSuppressions(
   }))
   const doubtful = rows.filter((_, i) => reviewed[i]?.verdict === 'insufficient')
   const lifted = isApplied ? await liftBounced(db, tenantId, doubtful) : 0
-  return { reviewed, lifted, next: rows.length < PAGE ? undefined : rows.at(-1)?.id }
+  return { reviewed, lifted, next: listed.length < PAGE ? undefined : listed.at(-1)?.id }
 }
 
 function judge(
