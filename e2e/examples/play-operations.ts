@@ -207,6 +207,7 @@ async function emails({ call, receiver }: Scene): Promise<string> {
   await call('getEmail', { params: { ref_id } })
   const { logs } = await call('getEmailLogs', { query: { email: 'ada@example.com' } })
   await call('exportEmailLogs', { query: { format: 'csv', email: 'ada@example.com' } })
+  await call('listEvents', { query: { ref_id } })
   const day = logs[0].created_at.slice(0, 10)
   await call('getStatistics', { query: { start: day, end: day } })
   await call('rescueEmails', { body: { ref_ids: [refused.ref_id] } })

@@ -11,6 +11,7 @@ import type {
   GetEmailLogsQuery,
   GetStatisticsQuery,
   ImapConfig,
+  ListEventsQuery,
   ListWebhookDeliveriesQuery,
   RelayKind,
   ReplayWebhookEventsBody,
@@ -50,6 +51,7 @@ export type ExportEmailLogsInput = WithTimes<
   'startCreatedAt' | 'endCreatedAt' | 'startDeliveredDate' | 'endDeliveredDate'
 >
 export type GetStatisticsInput = WithTimes<GetStatisticsQuery, 'start' | 'end'>
+export type ListEventsInput = WithTimes<ListEventsQuery, 'start' | 'end'>
 export type ListWebhookDeliveriesInput = WithTimes<ListWebhookDeliveriesQuery, 'start' | 'end'>
 export type ReplayWebhookEventsInput = WithTimes<ReplayWebhookEventsBody, 'start' | 'end'>
 

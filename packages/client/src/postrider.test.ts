@@ -262,6 +262,12 @@ describe('Postrider', () => {
       { threshold: 80 },
     ],
     [
+      'listEvents',
+      (client) => client.listEvents({ event: 'MAIL_CLICKED', email: 'a+b@c.com' }),
+      undefined,
+      '?event=MAIL_CLICKED&email=a%2Bb%40c.com',
+    ],
+    [
       'listWebhookDeliveries',
       (client) => client.listWebhookDeliveries({ status: 'parked', pageSize: 10 }),
       undefined,
@@ -559,6 +565,7 @@ describe('every list', () => {
     listKeys: ['keys', (client) => client.listKeys()],
     listAudit: ['entries', (client) => client.listAudit()],
     listWebhooks: ['webhooks', (client) => client.listWebhooks()],
+    listEvents: ['events', (client) => client.listEvents()],
     listWebhookDeliveries: ['deliveries', (client) => client.listWebhookDeliveries()],
     listMailers: ['mailers', (client) => client.listMailers()],
     listOAuthApps: ['apps', (client) => client.listOAuthApps()],

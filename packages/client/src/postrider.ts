@@ -57,7 +57,9 @@ import type {
   ListAuditQuery,
   ListDomainsAnswer,
   ListDomainsQuery,
+  ListEventsAnswer,
   ListedDomainMailer,
+  ListedEvent,
   ListedMailer,
   ListInboundDomainsAnswer,
   ListInboundDomainsQuery,
@@ -440,6 +442,13 @@ export class Postrider {
       filter,
       options,
     )
+  }
+
+  listEvents(
+    filter: inputs.ListEventsInput = {},
+    options?: RequestOptions,
+  ): PagedList<ListEventsAnswer, ListedEvent> {
+    return this.#list<ListEventsAnswer, 'events'>('events', { path: '/v1/events' }, filter, options)
   }
 
   getWebhookDelivery(

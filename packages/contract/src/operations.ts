@@ -149,6 +149,12 @@ export const operations = {
     status: 202,
     auth: 'tenant',
   },
+  listEvents: {
+    method: 'GET',
+    path: '/v1/events',
+    status: 200,
+    auth: 'tenant',
+  },
   configureSMTP: {
     method: 'POST',
     path: '/v1/smtp',

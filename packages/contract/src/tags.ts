@@ -16,6 +16,11 @@ export const tags = [
       'What happens to emails is sent to an https URL of yours, in order and until you have acknowledged it. Register one webhook for each event type. The record of deliveries shows each request with its attempts, and what was sent can be sent again.',
   },
   {
+    name: 'Events',
+    description:
+      'Everything that happened, as webhooks get it: listEvents reads the log, also of what no webhook wanted.',
+  },
+  {
     name: 'Suppressions',
     description:
       'Addresses that get no mail: they unsubscribed, refused mail for good, or reported spam. An email to such an address is accepted with the status `suppressed` and is not sent.',

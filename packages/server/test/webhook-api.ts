@@ -120,7 +120,10 @@ export interface WebhookApi {
 
 export async function createWebhookApi(
   o: Partial<ReceiverRules> = {},
-  deliveries: Pick<WebhookRoutesDeps, 'pageBounds' | 'replayLimits' | 'replayBudget'> & {
+  deliveries: Pick<
+    WebhookRoutesDeps,
+    'pageBounds' | 'logBounds' | 'replayLimits' | 'replayBudget'
+  > & {
     readonly limiters?: WebhookRoutesDeps['limiters']
     readonly replayLimit?: WebhookRoutesDeps['replayLimit']
   } = {},

@@ -170,7 +170,7 @@ const PROMPT_MS = 10 * 60_000
 const DAY_MS = 86_400_000
 
 /** Whether a subscription is where a new event would go (`events/route-event.ts`). */
-function takes(event: string): string {
+export function takes(event: string): string {
   return `owner = ${event}.owner
     and event = (case when ${event}.owner <> '' then 'INCOMING'
                       when ${event}.event = 'DOMAIN_VERIFICATION' then ${event}.event
