@@ -30,6 +30,20 @@ export type StatisticName = (typeof statisticNames)[number]
 export const statisticHoursMax = 31 * 24
 export const statisticDaysMax = 400
 
+/** What statistics can be grouped by. */
+export const statisticGroups = [
+  'recipient_domain',
+  'campaign_id',
+  'failed_reason',
+  'mailer_id',
+] as const
+export type StatisticGroup = (typeof statisticGroups)[number]
+
+/** Groups of one answer, and groups that are counted for a tenant in an hour and in a day. */
+export const statisticGroupsMax = 200
+/** For how many days the hours of groups are kept. */
+export const groupHoursDays = 31
+
 export const getStatisticsQuery = closedObject({
   start: Type.Optional(timeOrDate('From the hour or day of this time on; a week before `end`')),
   end: Type.Optional(timeOrDate('To the hour or day of this time; now when left out')),
@@ -39,6 +53,11 @@ export const getStatisticsQuery = closedObject({
     }),
   ),
   interval: Type.Optional(Type.Enum(['hour', 'day'], { description: '`day` (UTC) when left out' })),
+  group_by: Type.Optional(
+    Type.Enum([...statisticGroups], {
+      description: `Answers \`groups\` and \`other\`, too. All but \`mailer_id\` need the filter \`mailer_id\` left out. With \`interval=hour\`, \`start\` must be within the last ${groupHoursDays} days`,
+    }),
+  ),
 })
 export type GetStatisticsQuery = Static<typeof getStatisticsQuery>
 
@@ -83,6 +102,25 @@ export const statisticRates = closedObject({
 })
 export type StatisticRates = Static<typeof statisticRates>
 
+export const countedGroup = closedObject(
+  {
+    recipient_domain: Type.Optional(
+      Type.String({ description: 'Part of the address, in wire form' }),
+    ),
+    campaign_id: Type.Optional(Type.String({ description: 'As given to sendEmail' })),
+    failed_reason: Type.Optional(
+      Type.String({
+        description:
+          "As events have it; a server's own words without addresses (`<address>`), numbers and ids (`#`)",
+      }),
+    ),
+    mailer_id: Type.Optional(Type.String({ description: 'The mailer or sending domain' })),
+    totals: statisticCounts,
+  },
+  { description: 'What happened in one group; it has the one field that was asked for' },
+)
+export type CountedGroup = Static<typeof countedGroup>
+
 export const statistics = closedObject({
   start: Type.String({ description: 'Where the first interval begins' }),
   end: Type.String({ description: 'Where the last one ends' }),
@@ -107,6 +145,18 @@ export const statistics = closedObject({
     {
       description: 'Totals of each mailer of which anything is counted',
     },
+  ),
+  groups: Type.Optional(
+    Type.Array(countedGroup, {
+      description: `With \`group_by\`: the groups of which most is counted first, ${statisticGroupsMax} at most. A fact without a campaign, or without a reason, is in no group`,
+    }),
+  ),
+  other: Type.Optional(
+    Type.Unsafe<StatisticCounts>({
+      ...statisticCounts,
+      description:
+        'With `group_by`: everything in groups that are not listed. Very many groups in an hour or day share one count',
+    }),
   ),
 })
 export type Statistics = Static<typeof statistics>

@@ -114,8 +114,8 @@ begin
 end
 $$;
 
--- How often something happened within one hour: a sum. The janitor adds changes to it. A sum goes after
--- 400 days.
+-- How often something happened within a span of time: a sum. The janitor adds changes to it. An hour's sum goes
+-- after 400 days, a sum of ten minutes after two days.
 --
 -- The code that counts inserts a row into platform_counter_change, in the transaction of the fact. Readers add
 -- sums and changes. With sums alone, all senders of a mailer would wait for one row.
@@ -123,28 +123,52 @@ create table platform_counter (
   tenant_id text collate "C" not null,
   -- What was counted for, such as a mailer's id.
   subject   text collate "C" not null,
-  hour      timestamptz not null,
+  span      text collate "C" not null check (span in ('ten_minutes', 'hour')),
+  -- When the span begins, UTC.
+  at        timestamptz not null,
   -- What happened, such as a status.
   name      text collate "C" not null,
   n         bigint not null,
-  primary key (tenant_id, hour, subject, name)
+  primary key (tenant_id, span, at, subject, name)
 ) with (
   fillfactor = 70,
   autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_threshold = 1000
 );
--- For the janitor, who drops old hours of all tenants.
-create index platform_counter_hour on platform_counter (hour);
+-- For the janitor, who drops old sums of all tenants.
+create index platform_counter_at on platform_counter (span, at);
 
--- A change of a sum that is not added yet. The janitor deletes the row in the statement that adds it, so each
--- change counts once.
+-- The same, by something else than the subject: by the recipient's domain, the campaign, or the reason of a
+-- failure. A tenant has at most 200 groups of a kind in a span; the others share one sum. An hour's sum goes after
+-- 33 days, a day's after 400.
+create table platform_counter_group (
+  tenant_id  text collate "C" not null,
+  -- What kind of group, such as recipient_domain.
+  grouped_by text collate "C" not null,
+  span       text collate "C" not null check (span in ('hour', 'day')),
+  at         timestamptz not null,
+  -- The group, such as example.com. Empty: all that have no sum of their own.
+  key        text collate "C" not null,
+  name       text collate "C" not null,
+  n          bigint not null,
+  primary key (tenant_id, grouped_by, span, at, key, name)
+) with (
+  fillfactor = 70,
+  autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_threshold = 1000
+);
+-- For the janitor.
+create index platform_counter_group_at on platform_counter_group (span, at);
+
+-- Changes of a tenant's sums that one transaction made and that are not added yet. The janitor deletes the row in
+-- the statement that adds them, so each change counts once.
 create table platform_counter_change (
   tenant_id text collate "C" not null,
   change_id bigint generated always as identity,
-  subject   text collate "C" not null,
-  hour      timestamptz not null,
-  name      text collate "C" not null,
-  n         integer not null,
+  -- Ten minutes, by their beginning.
+  at        timestamptz not null,
+  -- [{ subject, name, n, groups: { <grouped_by>: <key> } }, ...]
+  counts    json not null,
   primary key (tenant_id, change_id)
 ) with (
   autovacuum_vacuum_scale_factor = 0.01,

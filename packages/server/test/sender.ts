@@ -190,6 +190,7 @@ export function useSending(): SendingWorld {
       'sending_attempt',
       'sending_stopped',
       'platform_counter',
+      'platform_counter_group',
       'platform_counter_change',
       'sending_link',
       'sending_unsubscribable',

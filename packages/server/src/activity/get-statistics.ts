@@ -1,20 +1,20 @@
-/** getStatistics: counts of what happened, by hour or day and mailer, and what they amount to. */
+/** getStatistics: counts of what happened, by hour or day, by mailer and by group. */
 import {
   type FieldError,
   type GetStatisticsQuery,
+  groupHoursDays,
   type StatisticCounts,
-  type StatisticName,
-  type StatisticRates,
   type Statistics,
   statisticDaysMax,
   statisticHoursMax,
-  statisticNames,
 } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
 import { readCounters } from '../platform/counter-store.ts'
 import type { Queryable } from '../platform/db/index.ts'
 import { validationError } from '../platform/errors.ts'
 import { readSpan } from '../sending/index.ts'
+import { countGroups, groupsOfMailers } from './count-groups.ts'
+import { isStatisticName, noCounts, ratesOf } from './statistic-counts.ts'
 
 const INTERVAL_MS = { hour: 3_600_000, day: 86_400_000 } as const
 const INTERVALS_MAX = { hour: statisticHoursMax, day: statisticDaysMax } as const
@@ -26,23 +26,29 @@ export async function getStatistics(
   tenantId: string,
   query: GetStatisticsQuery,
 ): Promise<Statistics> {
-  const { interval = 'day', mailer_id: subject } = query
+  const { interval = 'day', mailer_id: subject, group_by: groupBy } = query
   const stepMs = INTERVAL_MS[interval]
-  const { fromMs, beforeMs } = spanOf(query, stepMs, clock.now().getTime())
+  const nowMs = clock.now().getTime()
+  const { fromMs, beforeMs } = spanOf(query, stepMs, nowMs)
   if ((beforeMs - fromMs) / stepMs > INTERVALS_MAX[interval])
     throw validationError({
       path: '/start',
       message: `must not be more than ${INTERVALS_MAX[interval]} ${interval}s before end`,
     })
+  refuseGroups(query, fromMs, nowMs)
   const from = new Date(fromMs)
   const before = new Date(beforeMs)
-  const counters = await readCounters(db, { tenantId, from, before, subject, interval })
+  const isCountedApart = groupBy !== undefined && groupBy !== 'mailer_id'
+  const [counters, counted] = await Promise.all([
+    readCounters(db, { tenantId, from, before, subject, interval }),
+    isCountedApart ? countGroups(db, { tenantId, groupBy, from, before, interval }) : undefined,
+  ])
   const totals = noCounts()
   const byTime = new Map<number, StatisticCounts>()
   for (let at = fromMs; at < beforeMs; at += stepMs) byTime.set(at, noCounts())
   const byMailer = new Map<string, StatisticCounts>()
   for (const { subject: mailerId, name, at, n } of counters) {
-    if (!isName(name)) continue
+    if (!isStatisticName(name)) continue
     const ofMailer = byMailer.get(mailerId) ?? noCounts()
     byMailer.set(mailerId, ofMailer)
     const ofTime = byTime.get(at.getTime())
@@ -58,7 +64,24 @@ export async function getStatistics(
     mailers: [...byMailer]
       .map(([mailer_id, counts]) => ({ mailer_id, ...counts }))
       .sort((a, b) => (a.mailer_id < b.mailer_id ? -1 : 1)),
+    ...(groupBy === 'mailer_id' ? groupsOfMailers(byMailer) : counted),
   }
+}
+
+/** Sums of groups are a tenant's, and their hours are not kept for as long as their days. */
+function refuseGroups(query: GetStatisticsQuery, fromMs: number, nowMs: number): void {
+  const { group_by: groupBy, interval, mailer_id: mailerId } = query
+  if (groupBy === undefined || groupBy === 'mailer_id') return
+  if (mailerId !== undefined)
+    throw validationError({
+      path: '/mailer_id',
+      message: `must be left out with group_by=${groupBy}: groups are counted over all mailers`,
+    })
+  if (interval === 'hour' && fromMs < nowMs - groupHoursDays * INTERVAL_MS.day - INTERVAL_MS.hour)
+    throw validationError({
+      path: '/start',
+      message: `must be within the last ${groupHoursDays} days with group_by and interval=hour: use interval=day`,
+    })
 }
 
 /** Whole intervals: those of both ends belong to it. */
@@ -77,39 +100,4 @@ function spanOf(
   // So that the end of the last interval has four digits in its year.
   const floor = (ms: number) => Math.floor(Math.min(Math.max(ms, 0), LAST_MS) / stepMs) * stepMs
   return { fromMs: floor(firstMs), beforeMs: floor(lastMs) + stepMs }
-}
-
-function noCounts(): StatisticCounts {
-  return {
-    accepted: 0,
-    suppressed: 0,
-    sent: 0,
-    delivered: 0,
-    deferred: 0,
-    failed: 0,
-    expired: 0,
-    blocked: 0,
-    rejected: 0,
-    bounced: 0,
-    opens: 0,
-    clicks: 0,
-    unique_opens: 0,
-    unique_clicks: 0,
-    unsubscribed: 0,
-    complained: 0,
-  }
-}
-
-function isName(name: string): name is StatisticName {
-  return statisticNames.some((one) => one === name)
-}
-
-function ratesOf(c: StatisticCounts): StatisticRates {
-  const of = (part: number, whole: number) => (whole === 0 ? null : part / whole)
-  return {
-    delivery: of(c.delivered, c.delivered + c.failed + c.expired + c.bounced),
-    opens: of(c.opens, c.delivered),
-    clicks: of(c.clicks, c.delivered),
-    unsubscribed: of(c.unsubscribed, c.delivered),
-  }
 }

@@ -100,7 +100,7 @@ Pages neither repeat nor omit a log that was there when the first page was read,
 
 function statisticsRoute(app: FastifyInstance, deps: ActivityRouteDeps): void {
   addOperation(app, 'getStatistics', {
-    summary: 'Count what happened to emails, by hour or day and mailer',
+    summary: 'Count what happened to emails, by hour or day, mailer and group',
     description: `Exact and up to date. Each fact counts in the hour in which it happened, whenever the email was accepted, and is kept for ${statisticDaysMax} days. One request covers at most ${statisticHoursMax} hours or ${statisticDaysMax} days. A recipient who is rescued and fails again has failed twice.`,
     tag: 'Email',
     query: getStatisticsQuery,

@@ -1,48 +1,86 @@
 /**
- * Exact counts by hour. A change is a row in the transaction of the fact, so that nothing is counted that
- * was rolled back, and nothing twice. Changes are folded into sums later.
+ * Exact counts by time. A change is in the transaction of the fact, so that nothing is counted that was
+ * rolled back, and nothing twice. Changes are folded into sums later.
+ *
+ * A fact is counted for its subject, and under each of its groups (`{ recipient_domain: 'example.com' }`). One
+ * row holds all changes of a transaction for a tenant: a group more makes the row longer, and no second one.
  */
 import { insertRows, type Queryable, statement, type Tx } from './db/index.ts'
+
+/** Under which names a fact is counted as well, by what it is grouped by. */
+export type CounterGroups = Readonly<Record<string, string>>
 
 export interface CounterChange {
   readonly tenantId: string
   /** What it concerns, such as a mailer. */
   readonly subject: string
   readonly name: string
-  /** When it happened; counted under its hour, UTC. */
+  /** When it happened; counted under its ten minutes, UTC. */
   readonly at: Date
   readonly n: number
+  readonly groups?: CounterGroups
 }
 
-const HOUR_MS = 3_600_000
+const SLOT_MS = 600_000
+const GROUP_CHARS_MAX = 200
 
-/** One row for each that differs, however often it happened. */
+/** Of a change, within the JSON of its row. */
+interface Entry {
+  readonly subject: string
+  readonly name: string
+  readonly groups?: CounterGroups
+  n: number
+}
+
+/** One row for each tenant and ten minutes; one entry of it for each that differs. */
 export async function addCounterChanges(tx: Tx, changes: readonly CounterChange[]): Promise<void> {
-  const sums = new Map<
-    string,
-    { tenantId: string; subject: string; name: string; at: Date; n: number }
-  >()
-  for (const { tenantId, subject, name, at, n } of changes) {
+  const rows = new Map<string, { tenantId: string; at: Date; entries: Map<string, Entry> }>()
+  for (const { tenantId, subject, name, at, n, groups } of changes) {
     if (n === 0) continue
-    const hour = Math.floor(at.getTime() / HOUR_MS)
-    // None of them has a space.
-    const key = `${tenantId} ${subject} ${name} ${hour}`
-    const sum = sums.get(key)
-    if (sum !== undefined) sum.n += n
-    else sums.set(key, { tenantId, subject, name, at: new Date(hour * HOUR_MS), n })
+    const slot = Math.floor(at.getTime() / SLOT_MS)
+    const rowKey = `${tenantId} ${slot}`
+    const row = rows.get(rowKey) ?? { tenantId, at: new Date(slot * SLOT_MS), entries: new Map() }
+    rows.set(rowKey, row)
+    const key = JSON.stringify([subject, name, groups])
+    const entry = row.entries.get(key)
+    if (entry === undefined) row.entries.set(key, { subject, name, n, ...shortened(groups) })
+    else entry.n += n
   }
-  const rows = [...sums.values()].filter(({ n }) => n !== 0)
-  if (rows.length === 0) return
+  const told = [...rows.values()].flatMap(({ tenantId, at, entries }) => {
+    const counts = [...entries.values()].filter(({ n }) => n !== 0)
+    return counts.length === 0 ? [] : [[tenantId, at, JSON.stringify(counts)]]
+  })
+  if (told.length === 0) return
   await insertRows(tx, {
     name: 'platform.add_counter_changes',
     into: 'platform_counter_change',
-    columns: ['tenant_id', 'subject', 'hour', 'name', 'n'],
-    rows: rows.map(({ tenantId, subject, at, name, n }) => [tenantId, subject, at, name, n]),
+    columns: ['tenant_id', 'at', 'counts'],
+    rows: told,
   })
 }
 
+/** PostgreSQL takes no zero byte, and the group is part of a key. */
+function shortened(groups: CounterGroups | undefined): { groups?: CounterGroups } {
+  if (groups === undefined) return {}
+  const entries = Object.entries(groups).map(([by, key]) => [
+    by,
+    key.replaceAll('\0', '').slice(0, GROUP_CHARS_MAX).toWellFormed(),
+  ])
+  return { groups: Object.fromEntries(entries) }
+}
+
+/** The changes of rows `c`, one by one. */
+const ENTRIES = `json_to_recordset(c.counts)
+       as e (subject text, name text, n integer, groups json)`
+
+/** The beginning of the interval `$n` in which `at` is, UTC. */
+const binned = (interval: string, at: string) =>
+  `date_bin(${interval}::interval, ${at}, timestamptz '2000-01-01T00:00:00Z')`
+
+const ten = "'10 minutes'"
+
 // Over all tenants: the janitor's. Rows are added in one order, so that two janitors do not wait
-// for each other in a circle.
+// for each other in a circle. Scalar subqueries, as an `exists` may hash a whole table.
 const FOLD = statement(
   'platform.fold_counters',
   `with found as (
@@ -50,30 +88,94 @@ const FOLD = statement(
    ), folded as (
      delete from platform_counter_change c using found f
       where c.tenant_id = f.tenant_id and c.change_id = f.change_id
-     returning c.tenant_id, c.subject, c.hour, c.name, c.n
-   ), summed as (
-     insert into platform_counter as t (tenant_id, subject, hour, name, n)
-     select tenant_id, subject, hour, name, sum(n) from folded
-      group by tenant_id, hour, subject, name order by tenant_id, hour, subject, name
-     on conflict (tenant_id, hour, subject, name) do update set n = t.n + excluded.n
+     returning c.tenant_id, c.at, c.counts
+   ), counted as (
+     select c.tenant_id, c.at, e.* from folded c cross join lateral ${ENTRIES}
+   ), subjects as (
+     insert into platform_counter as t (tenant_id, subject, span, at, name, n)
+     select tenant_id, subject, s.span, ${binned('s.width', 'at')}, name, sum(n)
+       from counted
+      cross join (values ('ten_minutes', ${ten}), ('hour', '1 hour')) as s (span, width)
+      group by 1, 3, 4, 2, 5 order by 1, 3, 4, 2, 5
+     on conflict (tenant_id, span, at, subject, name) do update set n = t.n + excluded.n
+   ), grouped as (
+     select tenant_id, g.key as grouped_by, s.span, ${binned('s.width', 'at')} as at,
+            g.value as key, name, sum(n) as n
+       from counted
+      cross join lateral json_each_text(coalesce(groups, '{}')) g
+      cross join (values ('hour', '1 hour'), ('day', '1 day')) as s (span, width)
+      group by 1, 2, 3, 4, 5, 6
+   ), fresh as (
+     select tenant_id, grouped_by, span, at, key,
+            row_number() over (partition by tenant_id, grouped_by, span, at
+                               order by sum(n) desc, key) as place
+       from grouped g
+      group by tenant_id, grouped_by, span, at, key
+     having (select true from platform_counter_group t
+              where t.tenant_id = g.tenant_id and t.grouped_by = g.grouped_by and t.span = g.span
+                and t.at = g.at and t.key = g.key limit 1) is null
+   ), held as (
+     select f.*, (select count(distinct key) from platform_counter_group t
+                   where t.tenant_id = f.tenant_id and t.grouped_by = f.grouped_by
+                     and t.span = f.span and t.at = f.at and t.key <> '') as groups
+       from (select distinct tenant_id, grouped_by, span, at from fresh) f
+   ), refused as (
+     select tenant_id, grouped_by, span, at, key, true as is_refused
+       from fresh join held using (tenant_id, grouped_by, span, at)
+      where place + groups > $2
+   ), groups as (
+     insert into platform_counter_group as t (tenant_id, grouped_by, span, at, key, name, n)
+     select tenant_id, grouped_by, span, at, case when is_refused then '' else key end, name,
+            sum(n)
+       from grouped left join refused using (tenant_id, grouped_by, span, at, key)
+      group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
+     on conflict (tenant_id, grouped_by, span, at, key, name) do update set n = t.n + excluded.n
    )
    select count(*)::integer as n from folded`,
 )
 
 /** Answers how many changes are in the sums now that were not before, at most `limit`. */
-export async function foldCounters(q: Queryable, limit: number): Promise<number> {
-  const { rows } = await q.query<{ n: number }>(FOLD, [limit])
+export async function foldCounters(
+  q: Queryable,
+  o: { readonly limit: number; readonly groupsMax: number },
+): Promise<number> {
+  const { rows } = await q.query<{ n: number }>(FOLD, [o.limit, o.groupsMax])
   return rows[0]?.n ?? 0
 }
 
+const KEPT = [
+  ['platform_counter', 'ten_minutes'],
+  ['platform_counter', 'hour'],
+  ['platform_counter_group', 'hour'],
+  ['platform_counter_group', 'day'],
+] as const
+
 // Over all tenants: the janitor's.
-const DROP = statement(
-  'platform.drop_counters',
-  `delete from platform_counter where hour < now() - $1 * interval '1 ms'`,
+const DROPS = KEPT.map(([table, span]) =>
+  statement(
+    `platform.drop_${table}_${span}`,
+    `delete from ${table} where span = '${span}' and at < now() - $1 * interval '1 ms'`,
+  ),
 )
 
-export async function dropOldCounters(q: Queryable, ageMs: number): Promise<void> {
-  await q.query(DROP, [ageMs])
+export interface KeptCounters {
+  readonly tenMinutesMs: number
+  readonly hoursMs: number
+  readonly groupHoursMs: number
+  readonly groupDaysMs: number
+}
+
+export async function dropOldCounters(q: Queryable, kept: KeptCounters): Promise<void> {
+  const ages = [kept.tenMinutesMs, kept.hoursMs, kept.groupHoursMs, kept.groupDaysMs]
+  for (const [i, drop] of DROPS.entries()) await q.query(drop, [ages[i]])
+}
+
+export type CounterInterval = 'ten_minutes' | 'hour' | 'day'
+
+const WIDTHS: Readonly<Record<CounterInterval, string>> = {
+  ten_minutes: '10 minutes',
+  hour: '1 hour',
+  day: '1 day',
 }
 
 export interface Counter {
@@ -85,13 +187,16 @@ export interface Counter {
 
 const READ = statement(
   'platform.read_counters',
-  `select subject, name, date_trunc($5, hour, 'UTC') as at, sum(n)::float8 as n
+  `select subject, name, ${binned('$5', 'at')} as at, sum(n)::float8 as n
      from (
-       select subject, name, hour, n from platform_counter
-        where tenant_id = $1 and hour >= $2 and hour < $3 and ($4::text is null or subject = $4)
+       select subject, name, at, n from platform_counter
+        where tenant_id = $1 and span = $6 and at >= $2 and at < $3
+          and ($4::text is null or subject = $4)
        union all
-       select subject, name, hour, n from platform_counter_change
-        where tenant_id = $1 and hour >= $2 and hour < $3 and ($4::text is null or subject = $4)
+       select e.subject, e.name, c.at, e.n
+         from platform_counter_change c cross join lateral ${ENTRIES}
+        where c.tenant_id = $1 and c.at >= $2 and c.at < $3
+          and ($4::text is null or e.subject = $4)
      ) known
     group by 1, 2, 3`,
 )
@@ -104,10 +209,55 @@ export async function readCounters(
     readonly from: Date
     readonly before: Date
     readonly subject: string | undefined
-    readonly interval: 'hour' | 'day'
+    readonly interval: CounterInterval
   },
 ): Promise<Counter[]> {
-  const values = [o.tenantId, o.from, o.before, o.subject ?? null, o.interval]
-  const { rows } = await q.query<Counter>(READ, values)
+  const span = o.interval === 'ten_minutes' ? 'ten_minutes' : 'hour'
+  const of = [o.tenantId, o.from, o.before, o.subject ?? null]
+  const { rows } = await q.query<Counter>(READ, [...of, WIDTHS[o.interval], span])
+  return rows
+}
+
+export interface GroupCounter {
+  /** `''`: all groups that have no sum of their own. */
+  readonly key: string
+  readonly name: string
+  readonly n: number
+}
+
+const READ_GROUPS = statement(
+  'platform.read_counter_groups',
+  `with known as materialized (
+     select key, name, n from platform_counter_group
+      where tenant_id = $1 and grouped_by = $2 and span = $3 and at >= $4 and at < $5
+     union all
+     select e.groups ->> $2, e.name, e.n
+       from platform_counter_change c cross join lateral ${ENTRIES}
+      where c.tenant_id = $1 and c.at >= $4 and c.at < $5 and e.groups ->> $2 is not null
+   ), most as (
+     select key, sum(n) as n from known where key <> '' and ($7::text[] is null or name = any($7))
+      group by key order by 2 desc, key limit $6
+   )
+   select coalesce(m.key, '') as key, k.name, sum(k.n)::float8 as n
+     from known k left join most m on m.key = k.key
+    group by 1, 2`,
+)
+
+/** Of the groups with the highest sums, as `readCounters` reads. */
+export async function readGroups(
+  q: Queryable,
+  o: {
+    readonly tenantId: string
+    readonly groupedBy: string
+    readonly from: Date
+    readonly before: Date
+    readonly interval: 'hour' | 'day'
+    readonly limit: number
+    /** What makes a sum high; all of it when left out. */
+    readonly rankedBy?: readonly string[]
+  },
+): Promise<GroupCounter[]> {
+  const of = [o.tenantId, o.groupedBy, o.interval, o.from, o.before, o.limit, o.rankedBy ?? null]
+  const { rows } = await q.query<GroupCounter>(READ_GROUPS, of)
   return rows
 }

@@ -24,8 +24,9 @@ const suppressed = async (tenantId: string) => {
 }
 const counts = async (tenantId: string) => {
   const { rows } = await world.db.query<{ name: string; n: number }>(
-    `select name, sum(n)::int as n from platform_counter_change
-      where tenant_id = $1 and name <> 'accepted' group by 1 having sum(n) <> 0 order by 1`,
+    `select e.name, sum(e.n)::int as n
+       from platform_counter_change c, json_to_recordset(c.counts) as e (name text, n integer)
+      where tenant_id = $1 and e.name <> 'accepted' group by 1 having sum(e.n) <> 0 order by 1`,
     [tenantId],
   )
   return Object.fromEntries(rows.map(({ name, n }) => [name, n]))

@@ -17,11 +17,13 @@ import { addCounterChanges } from '../../platform/counter-store.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
 import {
+  groupsOfRecipient,
   lockReported,
   type RecipientKey,
   type ReportedRecipient,
   reportStatuses,
   settleReported,
+  withReason,
 } from '../../sending/index.ts'
 import { suppressAddress } from '../../suppressions/index.ts'
 import { recordEvents, type TouchedStream } from '../../webhooks/index.ts'
@@ -98,9 +100,12 @@ export async function applyReports(
     endWaiting(tx, tenantId, judged),
     addCounterChanges(
       tx,
-      judged.flatMap(({ recipient: { mailerId: subject }, counted }) =>
-        counted.map((one) => ({ ...one, tenantId, subject })),
-      ),
+      judged.flatMap(({ recipient: { mailerId: subject, email, campaignId }, counted }) => {
+        const groups = groupsOfRecipient(email, campaignId)
+        return counted.map(({ reason, ...one }) => {
+          return { ...one, tenantId, subject, ...withReason(groups, reason) }
+        })
+      }),
     ),
   ])
   return { outcomes, touched, wokenUnmatched, bounces: bouncesOf(judged, fresh) }

@@ -27,6 +27,8 @@ export interface Count {
   readonly name: StatisticName
   readonly n: number
   readonly at: Date
+  /** Of a failure. */
+  readonly reason: string
 }
 
 export interface Judgement {
@@ -59,8 +61,9 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
     const had = standing.status
     const next = decideStatus(standing, fact.kind)
     if (next !== standing) {
+      const before = { status: standing.status, failedReason }
       failedReason = failedReasonOf(fact)
-      counted.push(...countEnds(standing.status, next.status, at))
+      counted.push(...countEnds(before, { status: next.status, failedReason }, at))
       standing = next
     }
     if (hasNoAnswer) messageId ??= answeredIdOf(fact)
@@ -72,7 +75,7 @@ export function judgeReports({ recipient, fresh, isNews }: FreshReports): Judgem
       deliveredAt = at
     }
     const name = COUNTED[fact.kind]
-    if (name !== undefined) counted.push({ name, n: 1, at })
+    if (name !== undefined) counted.push({ name, n: 1, at, reason: '' })
     // After what it follows upon, where the provider's second is the same.
     const lastMicros = told.at(-1)?.atMicros ?? 0n
     const atMicros = one.atMicros > lastMicros ? one.atMicros : lastMicros + 1n
@@ -120,9 +123,15 @@ const COUNTED: Readonly<Partial<Record<ToldReport['fact']['kind'], StatisticName
 const ENDS = ['bounced', 'failed', 'rejected'] as const
 
 /** Nobody is counted under two ends. */
-function countEnds(from: RecipientStatus, to: RecipientStatus, at: Date): Count[] {
-  return ENDS.flatMap((name) => {
-    const n = (to === name ? 1 : 0) - (from === name ? 1 : 0)
-    return n === 0 ? [] : [{ name, n, at }]
-  })
+function countEnds(from: Standing, to: Standing, at: Date): Count[] {
+  if (from.status === to.status) return []
+  return ENDS.flatMap((name) => [
+    ...(to.status === name ? [{ name, n: 1, at, reason: to.failedReason }] : []),
+    ...(from.status === name ? [{ name, n: -1, at, reason: from.failedReason }] : []),
+  ])
+}
+
+interface Standing {
+  readonly status: RecipientStatus
+  readonly failedReason: string
 }

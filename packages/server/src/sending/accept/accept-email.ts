@@ -15,6 +15,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { newUlid } from '../../platform/ids.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
+import { groupsOfAddress } from '../record/counter-groups.ts'
 import { isScheduled, type NewEmail } from '../record/email.ts'
 import { insertEmails, readTime } from './accept-store.ts'
 import {
@@ -163,12 +164,14 @@ function toCounterChanges(
   at: Date,
 ): CounterChange[] {
   if ('refused' in outcome || outcome.isReplay) return []
-  const suppressed = outcome.suppressed.length
-  const of = { tenantId: item.tenantId, subject: outcome.mailerId, at }
-  return [
-    { ...of, name: 'accepted', n: item.email.recipients.length - suppressed },
-    { ...of, name: 'suppressed', n: suppressed },
-  ]
+  const suppressed = new Set(outcome.suppressed)
+  const of = { tenantId: item.tenantId, subject: outcome.mailerId, at, n: 1 }
+  const { campaignId = null, recipients } = item.email
+  return recipients.map(({ address }, n) => ({
+    ...of,
+    name: suppressed.has(n) ? 'suppressed' : 'accepted',
+    groups: groupsOfAddress(address, campaignId),
+  }))
 }
 
 /** For each email the places of its recipients who must not be sent to. */

@@ -8,6 +8,7 @@ import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { dayOfUlid, isUlid } from '../../platform/ids.ts'
 import { setStatuses } from '../attempt/attempt-store.ts'
+import { groupsOfRecipient } from '../record/counter-groups.ts'
 import { readEmail } from '../record/email-store.ts'
 import { readTime } from './accept-store.ts'
 import {
@@ -51,18 +52,23 @@ function cancelOnce(db: Db, tenantId: string, refId: string): Promise<number> {
   return db.transaction(async (tx) => {
     const dropped = await dropUnattempted(tx, tenantId, refId)
     if (dropped.length === 0) return 0
-    const [email, at] = await Promise.all([
+    const [email, recipients, at] = await Promise.all([
       readEmail(tx, tenantId, { refId, day }),
+      selectRecipients(tx, tenantId, refId),
       readTime(tx),
       setStatuses(
         tx,
         dropped.map((n) => ({ tenantId, refId, n, day, ...REJECTED })),
       ),
     ])
-    const subject = email?.mailerId ?? ''
-    await addCounterChanges(tx, [
-      { tenantId, subject, name: REJECTED.status, at, n: dropped.length },
-    ])
+    const { mailerId: subject = '', campaignId = null } = email ?? {}
+    await addCounterChanges(
+      tx,
+      dropped.map((n) => {
+        const groups = groupsOfRecipient(recipients[n]?.email ?? '', campaignId)
+        return { tenantId, subject, name: REJECTED.status, at, n: 1, groups }
+      }),
+    )
     return dropped.length
   })
 }

@@ -12,6 +12,7 @@
  */
 import type { FailureCategory } from '@postrider/mail'
 import type { MailerForSend } from '../../mailers/index.ts'
+import type { CounterGroups } from '../../platform/counter-store.ts'
 import type { PreparedEmail } from './prepare-email.ts'
 
 export interface Claim {
@@ -31,6 +32,8 @@ export interface Claim {
   readonly isBulk: boolean
   /** When its mailer's limits permitted it, by the database's clock in ms; absent without limits. */
   readonly permittedMs?: number
+  /** What it is counted under. Known once its email is loaded. */
+  readonly groups?: CounterGroups
   /** The phase in which an earlier claim ran out, else `waiting`. */
   readonly was: 'waiting' | 'sending' | 'dot'
 }

@@ -28,6 +28,7 @@ export interface ReportedRecipient extends RecipientKey {
   readonly lastOutcome: RecordedAttempt['outcome'] | undefined
   /** Its next attempt cannot be ended now: somebody has it in hand. In a moment it can. */
   readonly isBeingClaimed: boolean
+  readonly campaignId: string | null
   readonly customArgs: Readonly<Record<string, unknown>> | null
   readonly traceparent: string
   /** When the email was accepted. */
@@ -52,10 +53,11 @@ const LOCK = statement(
 const READ = statement(
   'sending.read_reported',
   `select k.ref_id as "refId", k.n, coalesce(a.mailer_id, e.mailer_id) as "mailerId", a.outcome,
-          e.custom_args as "customArgs", e.traceparent, e.created_at as "createdAt"
+          e.campaign_id as "campaignId", e.custom_args as "customArgs", e.traceparent,
+          e.created_at as "createdAt"
      from ${KEYS}
     cross join lateral (
-      select mailer_id, custom_args, traceparent, created_at from sending_email
+      select mailer_id, campaign_id, custom_args, traceparent, created_at from sending_email
        where tenant_id = $1 and ref_id = k.ref_id and day = k.day and day = any($5::date[])
        limit 1) e
      left join lateral (
@@ -101,7 +103,7 @@ export async function lockReported(
   type Locked = Omit<ReportedRecipient, keyof Read | 'isBeingClaimed'>
   type Read = Pick<
     ReportedRecipient,
-    'mailerId' | 'lastOutcome' | 'customArgs' | 'traceparent' | 'createdAt'
+    'mailerId' | 'lastOutcome' | 'campaignId' | 'customArgs' | 'traceparent' | 'createdAt'
   >
   const { rows: locked } = await tx.query<Locked>(LOCK, values)
   const waiting = locked.filter(({ status }) => status === 'deferred')

@@ -41,6 +41,7 @@ import {
   postponeClaims,
   undoClaims,
 } from '../queue/queue-store.ts'
+import { withReason } from '../record/counter-groups.ts'
 import { insertSentCopies } from '../sent-copies/insert-store.ts'
 import type { NextStep } from './decide-next-step.ts'
 import type { Ending, Finish, Stop } from './ending.ts'
@@ -180,9 +181,10 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
     setStatuses(tx, changes),
     addCounterChanges(
       tx,
-      ended.map(({ claim: { tenantId, mailerId: subject }, finished }, k) => {
-        const name = changes[k]?.status ?? ''
-        return { tenantId, subject, name, at: finished.finishedAt, n: 1 }
+      ended.map(({ claim: { tenantId, mailerId: subject, groups }, finished }, k) => {
+        const { status: name = '', failedReason = '' } = changes[k] ?? {}
+        const counted = withReason(groups, failedReason)
+        return { tenantId, subject, name, at: finished.finishedAt, n: 1, ...counted }
       }),
     ),
     noteErrors(

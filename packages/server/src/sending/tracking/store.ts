@@ -105,6 +105,7 @@ export interface TrackedCopy {
   readonly email: string
   /** Of its latest attempt: a rescue may have changed it. */
   readonly mailerId: string
+  readonly campaignId: string | null
   readonly customArgs: Readonly<Record<string, unknown>> | null
   readonly traceparent: string
   readonly messageId: string
@@ -116,7 +117,7 @@ export interface TrackedCopy {
 // One probe of each index for each of the given, whatever the statistics say of the tables.
 const FIND_COPIES = statement(
   'sending.find_copies',
-  `select w.i::int as i, r.email, e.custom_args as "customArgs", e.traceparent,
+  `select w.i::int as i, r.email, e.campaign_id as "campaignId", e.custom_args as "customArgs", e.traceparent,
           r.message_id as "messageId", r.delivered_at as "deliveredAt", r.attempts,
           coalesce(a.mailer_id, e.mailer_id) as "mailerId"
      from unnest($1::text[], $2::text[], $3::int[], $4::date[]) with ordinality

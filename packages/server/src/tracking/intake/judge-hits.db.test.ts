@@ -10,6 +10,7 @@ const KEY = 'ada'
 const copy: TrackedCopy = {
   email: 'ada@example.com',
   mailerId: newId('smtp'),
+  campaignId: null,
   customArgs: null,
   traceparent: '',
   messageId: '',

@@ -1,5 +1,6 @@
 /** What judged hits add to the sums of their recipients, and by the hour to those of mailers. */
 import type { CounterChange } from '../../platform/counter-store.ts'
+import { groupsOfRecipient, type TrackedCopy } from '../../sending/index.ts'
 import {
   type Burst,
   type JudgedHit,
@@ -56,13 +57,17 @@ export function toCounterChanges(judged: readonly JudgedHit[], flagged: Flagged)
   const changes: CounterChange[] = []
   const left = new Map(flagged)
   for (const { hit, key, copy, verdict } of judged) {
-    const of = { tenantId: hit.tenantId, subject: copy.mailerId, at: new Date(millisOf(hit)) }
+    const of = { tenantId: hit.tenantId, ...countedFor(copy), at: new Date(millisOf(hit)) }
     const taken = left.get(key)
     if (taken !== undefined) changes.push({ ...of, name: NAMES.click, n: -taken })
     left.delete(key)
     if (!verdict.isBot) changes.push({ ...of, name: NAMES[hit.kind], n: 1 })
   }
   return changes
+}
+
+function countedFor({ mailerId, email, campaignId }: TrackedCopy) {
+  return { subject: mailerId, groups: groupsOfRecipient(email, campaignId) }
 }
 
 /**
@@ -77,13 +82,14 @@ export function toUniques(o: {
   readonly sums: readonly PersonalSums[]
   readonly exposed: Judgement['exposed']
 }): CounterChange[] {
-  const mailers = new Map(o.judged.map(({ key, copy }) => [key, copy.mailerId]))
+  const copies = new Map(o.judged.map(({ key, copy }) => [key, copy]))
   const sums = new Map(o.sums.map((sum) => [recipientKey(sum), sum]))
   return o.added.flatMap((one) => {
     const key = recipientKey(one)
     const now = sums.get(key)
-    if (now === undefined) return []
-    const of = { tenantId: one.tenantId, subject: mailers.get(key) ?? '' }
+    const copy = copies.get(key)
+    if (now === undefined || copy === undefined) return []
+    const of = { tenantId: one.tenantId, ...countedFor(copy) }
     const hadOpens = now.opens - (one.opens - one.botOpens) > 0
     const hadClicks = now.clicks - (one.clicks - one.botClicks) > 0
     const changes: CounterChange[] = []

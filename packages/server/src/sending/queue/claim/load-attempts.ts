@@ -5,6 +5,7 @@ import { findSuppressed } from '../../../suppressions/index.ts'
 import type { Claim, LoadedClaim } from '../../attempt/attempt.ts'
 import { type EmailForSend, loadForSend } from '../../attempt/attempt-store.ts'
 import { type PreparedEmail, prepareEmail } from '../../attempt/prepare-email.ts'
+import { groupsOfRecipient } from '../../record/counter-groups.ts'
 import { messageIdOf } from '../../record/email.ts'
 import type { TrackingUrls } from '../../tracking/tracking-urls.ts'
 import type { QueueKey } from './claim-store.ts'
@@ -58,7 +59,7 @@ export async function loadAttempts(
     }
     const { prepareSmall = prepareOf.get(claim.refId) } = email
     attempts.push({
-      claim,
+      claim: { ...claim, groups: groupsOfRecipient(recipient.email, email.campaign_id) },
       prepare: prepareSmall ?? (() => deps.largeEmails.get({ ...claim, ...factsOf(email) })),
       customArgs: email.custom_args,
       traceparent: email.traceparent,

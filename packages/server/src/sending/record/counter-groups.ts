@@ -1,0 +1,40 @@
+/** What facts about a recipient are grouped by in statistics (docs/reference/statuses.md#groups). */
+import { parseAddress } from '@postrider/mail'
+import type { CounterGroups } from '../../platform/counter-store.ts'
+import { domainOf } from './email.ts'
+
+/** @param address in wire form */
+export function groupsOfAddress(address: string, campaignId: string | null): CounterGroups {
+  const recipient_domain = domainOf(address).toLowerCase()
+  return campaignId === null ? { recipient_domain } : { recipient_domain, campaign_id: campaignId }
+}
+
+/** @param email as the caller wrote it */
+export function groupsOfRecipient(email: string, campaignId: string | null): CounterGroups {
+  const parsed = parseAddress(email)
+  return groupsOfAddress(parsed.ok ? parsed.address.address : email, campaignId)
+}
+
+/** The groups of a fact that has a reason. */
+export function withReason(
+  groups: CounterGroups | undefined,
+  failedReason: string,
+): { readonly groups?: CounterGroups } {
+  if (failedReason !== '')
+    return { groups: { ...groups, failed_reason: groupedReason(failedReason) } }
+  return groups === undefined ? {} : { groups }
+}
+
+const REASON_CHARS_MAX = 200
+const CODE = /^(?:\d{3}|\d\.\d{1,3}\.\d{1,3})$/
+
+/**
+ * A stable sentence as it is. A server's own words without what differs from mail to mail: addresses, which
+ * sums would keep for longer than emails are kept, ids and numbers, but for the codes of a reply.
+ */
+export function groupedReason(failedReason: string): string {
+  return failedReason
+    .slice(0, REASON_CHARS_MAX)
+    .replace(/\S*@\S*/g, '<address>')
+    .replace(/[\w.:=+/-]*\d[\w.:=+/-]*/g, (word) => (CODE.test(word) ? word : '#'))
+}
