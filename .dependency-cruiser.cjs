@@ -8,6 +8,7 @@ const S = 'packages/server/src'
 const ORDER = [
   'platform',
   'tenants',
+  'people',
   'webhooks',
   'suppressions',
   'relays',

@@ -74,6 +74,14 @@ async function tenants({ call, useKey }: Scene): Promise<void> {
   })
   await call('listApiKeys', { params })
   await call('revokeApiKey', { params: { key_id } })
+  const { user } = await call('createUser', {
+    body: { email: 'grace@example.com', name: 'Grace', role: 'support', tenants: [tenant_id] },
+  })
+  const ofUser = { user_id: user.user_id }
+  await call('listUsers')
+  await call('getUser', { params: ofUser })
+  await call('updateUser', { params: ofUser, body: { role: 'developer' } })
+  await call('deleteUser', { params: ofUser })
 }
 
 async function webhooks({ call, receiver }: Scene): Promise<void> {
@@ -253,6 +261,13 @@ async function keys({ call }: Scene): Promise<void> {
   })
   await call('listKeys')
   await call('revokeKey', { params: { key_id } })
+  const { member } = await call('createMember', {
+    body: { email: 'ada@example.com', name: 'Ada', role: 'viewer' },
+  })
+  const params = { user_id: member.user_id }
+  await call('listMembers')
+  await call('updateMember', { params, body: { role: 'developer' } })
+  await call('deleteMember', { params })
   await call('listAudit')
   await call('listAuditOfAllTenants')
 }

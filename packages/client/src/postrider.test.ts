@@ -49,6 +49,8 @@ const imap = {
 const kind = id as RelayKind as 'sparkpost'
 const oauthApp = { provider: 'google', client_id: 'c', client_secret: 's' } as const
 
+const person = { email: 'ada@example.com', name: 'Ada', role: 'owner' } as const
+
 describe('Postrider', () => {
   it('has every operation in the table of its README', () => {
     const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
@@ -273,6 +275,17 @@ describe('Postrider', () => {
       undefined,
       '?status=parked&pageSize=10',
     ],
+    ['createMember', (client) => client.createMember(person), person],
+    [
+      'updateMember',
+      (client) => client.updateMember({ user_id: id, role: 'viewer' }),
+      { role: 'viewer' },
+    ],
+    ['deleteMember', (client) => client.deleteMember(id), undefined],
+    ['createUser', (client) => client.createUser(person), person],
+    ['getUser', (client) => client.getUser(id), undefined],
+    ['updateUser', (client) => client.updateUser({ user_id: id, name: 'N' }), { name: 'N' }],
+    ['deleteUser', (client) => client.deleteUser(id), undefined],
     ['getWebhookDelivery', (client) => client.getWebhookDelivery(id), undefined],
     ['redeliver', (client) => client.redeliver(id), undefined],
     [
@@ -563,6 +576,8 @@ describe('every list', () => {
     listInboundMessages: ['inbound_messages', (client) => client.listInboundMessages()],
     listSuppressions: ['suppressions', (client) => client.listSuppressions()],
     listKeys: ['keys', (client) => client.listKeys()],
+    listMembers: ['members', (client) => client.listMembers()],
+    listUsers: ['users', (client) => client.listUsers()],
     listAudit: ['entries', (client) => client.listAudit()],
     listWebhooks: ['webhooks', (client) => client.listWebhooks()],
     listEvents: ['events', (client) => client.listEvents()],

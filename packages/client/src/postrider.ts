@@ -22,16 +22,22 @@ import type {
   ConfigureSmtpAnswer,
   CreateInboundUsernameAnswer,
   CreateKeyAnswer,
+  CreateMemberAnswer,
+  CreateMemberBody,
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
+  CreateUserAnswer,
+  CreateUserBody,
   DeleteDomainAnswer,
   DeleteImapConfigAnswer,
   DeleteInboundDomainAnswer,
   DeleteInboundUsernameAnswer,
+  DeleteMemberAnswer,
   DeleteOAuthAppAnswer,
   DeleteRelayAnswer,
   DeleteSmtpConfigAnswer,
   DeleteSuppressionAnswer,
+  DeleteUserAnswer,
   DeleteWebhookAnswer,
   DeleteWebhookBody,
   Domain,
@@ -49,6 +55,7 @@ import type {
   GetSmtpConfigAnswer,
   GetStatisticsAnswer,
   GetSuppressionAnswer,
+  GetUserAnswer,
   GetWebhookDeliveryAnswer,
   InboundDomain,
   InboundMessage,
@@ -71,11 +78,16 @@ import type {
   ListKeysQuery,
   ListMailersAnswer,
   ListMailersQuery,
+  ListMembersAnswer,
+  ListMembersQuery,
   ListOAuthAppsAnswer,
   ListSuppressionsAnswer,
   ListSuppressionsQuery,
+  ListUsersAnswer,
+  ListUsersQuery,
   ListWebhookDeliveriesAnswer,
   ListWebhooksAnswer,
+  Member,
   OAuthApp,
   OAuthLoginAnswer,
   OAuthLoginBody,
@@ -101,11 +113,17 @@ import type {
   UpdateInboundDomainBody,
   UpdateInboundUsernameAnswer,
   UpdateInboundUsernameBody,
+  UpdateMemberAnswer,
+  UpdateMemberBody,
   UpdateOAuthAppAnswer,
   UpdatePhishingSettingsAnswer,
   UpdatePhishingSettingsBody,
   UpdateSmtpAnswer,
+  UpdateUserAnswer,
+  UpdateUserBody,
   UpdateWebhookAnswer,
+  User,
+  UserParams,
   VerifyDomainAnswer,
   Webhook,
   WebhookDelivery,
@@ -376,6 +394,81 @@ export class Postrider {
   revokeKey(keyId: string, options?: RequestOptions): AnswerPromise<RevokeKeyAnswer> {
     return this.#send(
       { method: 'DELETE', path: '/v1/keys/{key_id}', parameters: { key_id: keyId } },
+      options,
+    )
+  }
+
+  listMembers(
+    query: ListMembersQuery = {},
+    options?: RequestOptions,
+  ): PagedList<ListMembersAnswer, Member> {
+    return this.#list<ListMembersAnswer, 'members'>(
+      'members',
+      { path: '/v1/members' },
+      query,
+      options,
+    )
+  }
+
+  createMember(
+    member: CreateMemberBody,
+    options?: RequestOptions,
+  ): AnswerPromise<CreateMemberAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/members', body: member }, options)
+  }
+
+  updateMember(
+    payload: UserParams & UpdateMemberBody,
+    options?: RequestOptions,
+  ): AnswerPromise<UpdateMemberAnswer> {
+    return this.#send({ method: 'PUT', path: '/v1/members/{user_id}', input: payload }, options)
+  }
+
+  deleteMember(userId: string, options?: RequestOptions): AnswerPromise<DeleteMemberAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/v1/members/{user_id}', parameters: { user_id: userId } },
+      options,
+    )
+  }
+
+  /** With the operator's token as `apiKey`. */
+  createUser(user: CreateUserBody, options?: RequestOptions): AnswerPromise<CreateUserAnswer> {
+    return this.#send({ method: 'POST', path: '/admin/v1/users', body: user }, options)
+  }
+
+  /** With the operator's token as `apiKey`. */
+  listUsers(
+    query: ListUsersQuery = {},
+    options?: RequestOptions,
+  ): PagedList<ListUsersAnswer, User> {
+    return this.#list<ListUsersAnswer, 'users'>(
+      'users',
+      { path: '/admin/v1/users' },
+      query,
+      options,
+    )
+  }
+
+  /** With the operator's token as `apiKey`. */
+  getUser(userId: string, options?: RequestOptions): AnswerPromise<GetUserAnswer> {
+    return this.#send(
+      { method: 'GET', path: '/admin/v1/users/{user_id}', parameters: { user_id: userId } },
+      options,
+    )
+  }
+
+  /** With the operator's token as `apiKey`. */
+  updateUser(
+    payload: UserParams & UpdateUserBody,
+    options?: RequestOptions,
+  ): AnswerPromise<UpdateUserAnswer> {
+    return this.#send({ method: 'PUT', path: '/admin/v1/users/{user_id}', input: payload }, options)
+  }
+
+  /** With the operator's token as `apiKey`. */
+  deleteUser(userId: string, options?: RequestOptions): AnswerPromise<DeleteUserAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/admin/v1/users/{user_id}', parameters: { user_id: userId } },
       options,
     )
   }

@@ -10,6 +10,7 @@ import { errorCodes } from './errors.ts'
 import { mailerConfigTypes, webhookEvents } from './events.ts'
 import { connectionTypes, mailerStates, secureModes, uncertainPolicies } from './mailers.ts'
 import { oauthProviders } from './oauth.ts'
+import { memberRoles } from './people.ts'
 import { relayKinds } from './relays.ts'
 import { recipientStatuses, recipientTypes } from './sending.ts'
 import { suppressionReasons } from './suppressions.ts'
@@ -86,6 +87,7 @@ export const wordLists: Readonly<Record<string, WordList>> = {
   ErrorCode: { enum: errorCodes, description: 'What went wrong, for a program' },
   EventName: { enum: eventNames, description: 'Name of an event' },
   MailerConfigType: { enum: mailerConfigTypes, description: 'Kind of a mailer' },
+  MemberRole: { enum: memberRoles, description: 'What a person may do in one tenant' },
   MailerState: {
     enum: mailerStates,
     description:

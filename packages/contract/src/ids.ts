@@ -15,6 +15,8 @@ export const idPrefixes = {
   webhookDelivery: 'dlv',
   event: 'evt',
   inboundMessage: 'in',
+  user: 'user',
+  session: 'ses',
 } as const
 
 export type IdPrefix = (typeof idPrefixes)[keyof typeof idPrefixes]

@@ -431,6 +431,30 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  listMembers: {
+    method: 'GET',
+    path: '/v1/members',
+    status: 200,
+    auth: 'tenant',
+  },
+  createMember: {
+    method: 'POST',
+    path: '/v1/members',
+    status: 201,
+    auth: 'tenant',
+  },
+  updateMember: {
+    method: 'PUT',
+    path: '/v1/members/{user_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteMember: {
+    method: 'DELETE',
+    path: '/v1/members/{user_id}',
+    status: 200,
+    auth: 'tenant',
+  },
   createTenant: {
     method: 'POST',
     path: '/admin/v1/tenants',
@@ -458,6 +482,36 @@ export const operations = {
   revokeApiKey: {
     method: 'DELETE',
     path: '/admin/v1/keys/{key_id}',
+    status: 200,
+    auth: 'admin',
+  },
+  createUser: {
+    method: 'POST',
+    path: '/admin/v1/users',
+    status: 201,
+    auth: 'admin',
+  },
+  listUsers: {
+    method: 'GET',
+    path: '/admin/v1/users',
+    status: 200,
+    auth: 'admin',
+  },
+  getUser: {
+    method: 'GET',
+    path: '/admin/v1/users/{user_id}',
+    status: 200,
+    auth: 'admin',
+  },
+  updateUser: {
+    method: 'PUT',
+    path: '/admin/v1/users/{user_id}',
+    status: 200,
+    auth: 'admin',
+  },
+  deleteUser: {
+    method: 'DELETE',
+    path: '/admin/v1/users/{user_id}',
     status: 200,
     auth: 'admin',
   },

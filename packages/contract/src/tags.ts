@@ -56,9 +56,14 @@ export const tags = [
       'API keys of your account, each with scopes, networks and an expiry, and the audit log: what the operator changed for you, and what your keys changed of your keys.',
   },
   {
+    name: 'Members',
+    description:
+      'People who may use the dashboard for your account, each with a role. Invite a person with createMember, and send the `invitation_url` of its answer to the person.',
+  },
+  {
     name: 'Administration',
     description:
-      "For the operator of the service, with the operator's token: tenants, and the API keys with which tenants call all other operations.",
+      "For the operator of the service, with the operator's token: tenants, the API keys with which tenants call all other operations, and the users of the dashboard.",
   },
 ] as const
 

@@ -150,7 +150,7 @@ export type CreateKeyAnswer = Static<typeof createKeyAnswer>
 
 const auditFields = {
   at: timestamp('When it began'),
-  actor: Type.String({ description: '`operator`, or the id of an API key' }),
+  actor: Type.String({ description: '`operator`, or the id of a user or of an API key' }),
   operation: Type.String({ description: 'Its name in this description' }),
   target: stringOrNull('What it changed: ids of its path, else the first id in its answer'),
   from: Type.String({ description: "The caller's address" }),
@@ -174,7 +174,10 @@ export const listAuditAnswer = answer({
 export type ListAuditAnswer = Static<typeof listAuditAnswer>
 
 export const tenantAuditEntry = closedObject(
-  { ...auditFields, tenant_id: tenantId },
+  {
+    ...auditFields,
+    tenant_id: stringOrNull('Identifier of the tenant. null: a change under `/admin/v1`'),
+  },
   { description: 'An entry of the audit log, with the account that it is about' },
 )
 export type TenantAuditEntry = Static<typeof tenantAuditEntry>

@@ -177,7 +177,7 @@ create table platform_counter_change (
 );
 
 ---------------------------------------------------------------------------------------------------------------
--- tenants: tenants, their API keys, what the operator did for them
+-- tenants: tenants, their API keys, the audit log
 ---------------------------------------------------------------------------------------------------------------
 
 -- A tenant. The operator makes it. Nothing deletes it.
@@ -210,14 +210,15 @@ create table tenants_api_key (
 -- The list of a tenant's keys.
 create index tenants_api_key_tenant on tenants_api_key (tenant_id, key_id);
 
--- A change that the operator made for a tenant, or a change of the tenant's keys. The row is written before the change begins, so no
--- change is without its row, whatever ends the process. The janitor deletes the row after
+-- A change by the operator or by a user, or a change of a tenant's keys. The row is written before the change
+-- begins, so no change is without its row, whatever ends the process. The janitor deletes the row after
 -- POSTRIDER_AUDIT_RETENTION.
 create table tenants_audit_entry (
+  -- Empty: a change under /admin/v1.
   tenant_id    text collate "C" not null,
   entry_id     text collate "C" not null,
   at           timestamptz not null default now(),
-  -- 'operator', or the id of an API key.
+  -- 'operator', or the id of a user or of an API key.
   actor        text not null,
   -- The operation's name in the OpenAPI description.
   operation    text not null,
@@ -232,6 +233,75 @@ create table tenants_audit_entry (
 );
 -- The operator's list over all tenants, newest first.
 create index tenants_audit_entry_newest on tenants_audit_entry (entry_id);
+
+---------------------------------------------------------------------------------------------------------------
+-- people: users, what they may do in which tenant, invitations, sessions
+---------------------------------------------------------------------------------------------------------------
+
+-- A person who logs in to the dashboard. The operator or an owner invites the person. The row goes when the user
+-- is deleted, or loses the last tenant by an owner.
+create table people_user (
+  user_id        text collate "C" primary key,
+  -- In lower case.
+  email          text collate "C" not null,
+  name           text not null,
+  -- The role over all tenants. Null: the roles are in people_member.
+  operator_role  text check (operator_role in ('operator', 'operator_viewer')),
+  -- Whether an operator reads the content of mail.
+  content        boolean not null default false,
+  -- scrypt, with its parameters and salt. Null: no password was set, or the user logs in by OIDC.
+  password_hash  text,
+  -- Who the user is at the OIDC provider.
+  oidc_issuer    text collate "C",
+  oidc_subject   text collate "C",
+  -- Networks of the last successful logins, the newest first. Failures of others do not lock these out.
+  login_networks text[] not null default '{}',
+  created_at     timestamptz not null default now(),
+  -- Null: the invitation was not accepted yet.
+  activated_at   timestamptz,
+  constraint people_user_email_key unique (email),
+  constraint people_user_oidc_key unique (oidc_issuer, oidc_subject)
+);
+
+-- What a user may do in one tenant. The operator or an owner writes the row. The row goes with the tenant or the
+-- user.
+create table people_member (
+  tenant_id text collate "C" not null references tenants_tenant on delete cascade,
+  user_id   text collate "C" not null references people_user on delete cascade,
+  role      text not null check (role in ('owner', 'developer', 'support', 'viewer')),
+  content   boolean not null,
+  primary key (tenant_id, user_id)
+);
+-- The tenants of a user.
+create index people_member_user on people_member (user_id);
+
+-- A link by which a person sets a password: once, and within its time. The row goes when the link is used, when
+-- a newer one is made, or by the janitor after its time.
+create table people_invitation (
+  -- SHA-256 of the token. The token itself is shown once.
+  token_hash bytea primary key,
+  -- Null: the set-up link, which makes the first user.
+  user_id    text collate "C" references people_user on delete cascade,
+  expires_at timestamptz not null
+);
+create index people_invitation_user on people_invitation (user_id);
+
+-- A login. The row goes at the logout, when the user changes the password or is deleted, or by the janitor 12
+-- hours after its last use and 14 days after the login.
+create table people_session (
+  session_id   text collate "C" primary key,
+  user_id      text collate "C" not null references people_user on delete cascade,
+  -- SHA-256 of the cookie's value.
+  token_hash   bytea not null,
+  created_at   timestamptz not null default now(),
+  -- To the minute, so that a session in use writes one row version a minute.
+  last_used_at timestamptz not null default now(),
+  ip           text not null,
+  user_agent   text not null,
+  -- A request names nothing but its cookie.
+  constraint people_session_token_key unique (token_hash)
+);
+create index people_session_user on people_session (user_id, session_id);
 
 ---------------------------------------------------------------------------------------------------------------
 -- webhooks: subscriptions, the log of events, and the queue by which events leave

@@ -45,6 +45,8 @@ const JANITORS = [
   'mailbox janitor',
   'inbound janitor',
   'audit janitor',
+  'people janitor',
+  'suppression janitor',
   'counters',
   'retention',
 ]

@@ -15,6 +15,7 @@ import { createFeedback } from './feedback/create.ts'
 import { createInbound } from './inbound/create.ts'
 import { createMailboxes } from './mailboxes/create.ts'
 import { createMailers, type Mailers, type MailersDeps } from './mailers/create.ts'
+import { createPeople } from './people/create.ts'
 import { createCounterFolder } from './platform/counter-folder.ts'
 import { createDayPartitions, type Db } from './platform/db/index.ts'
 import { createHttpApp } from './platform/http/app.ts'
@@ -122,6 +123,7 @@ function createCapabilities(platform: Platform, config: Config) {
   const { checks, domainChecks, mailerChecks, recordReads } = createSharedLimits(config)
   const mail = createMail(platform)
   const tenants = createTenants(platform)
+  const people = createPeople(platform)
   const suppressions = createSuppressions(platform)
   const activity = createActivity({ ...platform, recordReads })
   const webhooks = createWebhooks({
@@ -204,7 +206,7 @@ function createCapabilities(platform: Platform, config: Config) {
     onStored: inbound.wake,
   })
   return {
-    ...{ mail, tenants, suppressions, activity, webhooks, mailers, feedback, tracking },
+    ...{ mail, tenants, people, suppressions, activity, webhooks, mailers, feedback, tracking },
     ...{ relays, domains, sending, inbound, mailboxes },
   }
 }
@@ -217,6 +219,7 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
     authenticateKey: all.tenants.authenticateKey,
     adminToken: o.secrets.adminToken,
     operatorAccess: all.tenants.operatorAccess,
+    sessions: all.people.sessions,
     trustedProxies: config.trustedProxies,
     connectionsMax: config.httpConnectionsMax,
   })
@@ -234,9 +237,10 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
   // The description of the routes needs to be in place before they are added; it is in their order.
   if (isApi)
     app.register(async (scope) => {
-      const { tenants, webhooks, mailers, relays, domains, inbound, suppressions, sending } = all
-      for (const { routes } of [tenants, webhooks, mailers, relays, domains, inbound, suppressions])
-        routes(scope)
+      const { tenants, people, webhooks, mailers, relays, domains, inbound, suppressions } = all
+      const { sending } = all
+      for (const { routes } of [tenants, people, webhooks, mailers, relays, domains]) routes(scope)
+      for (const { routes } of [inbound, suppressions]) routes(scope)
       sending.routes(scope)
       all.activity.routes(scope)
       sending.bulkRoutes(scope)
@@ -256,6 +260,7 @@ function janitorsOf(platform: Platform, all: Capabilities, o: ComposeOptions): S
     all.mailboxes.janitor,
     all.inbound.janitor,
     all.tenants.janitor,
+    all.people.janitor,
     all.suppressions.janitor,
     createCounterFolder({ db, log }),
     createRetention({ ...platform, check: schema.check, databaseUrl, retentionMs, groups }),

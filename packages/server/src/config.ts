@@ -34,6 +34,7 @@ import {
   type ValueType,
 } from './platform/config/value-type.ts'
 import { createFailpoints } from './platform/failpoints.ts'
+import { isLoopbackName } from './platform/loopback-name.ts'
 import { createKeyRing } from './platform/secrets/index.ts'
 import { isSoundApiKey } from './tenants/index.ts'
 
@@ -484,7 +485,7 @@ export function weakCredentials(config: Config): string[] {
 export function isPublicUrlPlain({ publicUrl }: Pick<Config, 'publicUrl'>): boolean {
   if (publicUrl === undefined) return false
   const { protocol, hostname } = new URL(publicUrl)
-  return protocol === 'http:' && !/^(?:127\.[\d.]+|\[::1\]|(?:.+\.)?localhost)$/.test(hostname)
+  return protocol === 'http:' && !isLoopbackName(hostname)
 }
 
 /**

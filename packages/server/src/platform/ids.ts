@@ -18,6 +18,8 @@ export type IdPrefix =
   | 'dlv'
   | 'evt'
   | 'in'
+  | 'user'
+  | 'ses'
 
 const SYMBOLS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const VALUES = new Map([...SYMBOLS].map((symbol, value) => [symbol.charCodeAt(0), value]))

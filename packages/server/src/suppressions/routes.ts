@@ -36,6 +36,7 @@ export function suppressionRoutes(app: FastifyInstance, deps: SuppressionRoutesD
       'From the answer on, recipients with this address are accepted as `suppressed`: they are not sent to, and no event is emitted. Those that are queued already end the same way when their turn comes; an attempt under way is not stopped. Repeating it changes nothing.',
     tag,
     scopes: ['send'],
+    isForSupport: true,
     body: unsubscribeEmailBody,
     answer: unsubscribeEmailAnswer,
     async handle({ tenant, body }) {
@@ -51,6 +52,7 @@ export function suppressionRoutes(app: FastifyInstance, deps: SuppressionRoutesD
       'Removes its suppression, whatever the reason was; an address that is not suppressed stays as it is. What was refused meanwhile is not sent.',
     tag,
     scopes: ['send'],
+    isForSupport: true,
     body: subscribeEmailBody,
     answer: subscribeEmailAnswer,
     async handle({ tenant, body }) {
@@ -76,6 +78,7 @@ export function suppressionRoutes(app: FastifyInstance, deps: SuppressionRoutesD
       'From the answer on, the address gets no mail, as after unsubscribeEmail. An address that is suppressed already keeps the stronger of the two reasons, from the strongest: `complained`, `unsubscribed`, `manual`, `bounced`. Of an equal reason the new note and end count, of another one the later end. The answer shows what holds now.',
     tag,
     scopes: ['send'],
+    isForSupport: true,
     body: addSuppressionBody,
     answer: addSuppressionAnswer,
     errors: ['conflict'],
@@ -103,6 +106,7 @@ export function suppressionRoutes(app: FastifyInstance, deps: SuppressionRoutesD
     summary: 'Remove the suppression of an address',
     tag,
     scopes: ['send'],
+    isForSupport: true,
     params: suppressionParams,
     answer: deleteSuppressionAnswer,
     async handle({ tenant, params }) {

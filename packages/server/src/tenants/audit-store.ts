@@ -1,8 +1,11 @@
 /**
- * SQL of the audit log: what the operator changed in a tenant, and what a tenant's keys changed of its keys.
+ * SQL of the audit log: what the operator and people changed, and what a tenant's keys changed of its keys.
  * Every statement names the tenant, but for the operator's list and the one that removes old entries.
  */
 import { type Queryable, statement } from '../platform/db/index.ts'
+
+/** In place of a tenant, for changes that are not about the data of one. */
+export const noTenant = ''
 
 export interface AuditKey {
   readonly tenantId: string

@@ -1,10 +1,10 @@
 /**
  * Makes an API key of a tenant (docs/reference/http.md#authentication).
  *
- * A key that makes another hands on at most what it may do itself: what is left out is taken over from the
- * maker, and what goes beyond the maker is refused.
+ * A key or a person who makes one hands on at most what they may do themselves: what is left out is taken over
+ * from the maker, and what goes beyond the maker is refused.
  */
-import { type CreateApiKeyBody, keysMax } from '@postrider/contract'
+import { type ApiKeyScope, apiKeyScopes, type CreateApiKeyBody, keysMax } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
 import { parseDateTime } from '../platform/date-time.ts'
 import type { Db } from '../platform/db/index.ts'
@@ -21,19 +21,21 @@ type Asked = Pick<NewApiKey, 'scopes' | 'networks' | 'expiresAt'>
 
 const UNBOUNDED: Bounds = { scopes: [], networks: [], expiresAt: null }
 
-/** @param makerId the key that asks for it; undefined for the operator */
+/** A key, or a person by what the role allows; undefined for the operator. */
+export type KeyMaker = { readonly keyId: string } | { readonly scopes: readonly ApiKeyScope[] }
+
 export async function createApiKey(
   deps: { readonly db: Db; readonly clock: Clock },
   tenantId: string,
   input: CreateApiKeyBody,
-  makerId?: string,
+  maker?: KeyMaker,
 ): Promise<{ readonly keyId: string; readonly apiKey: string; readonly key: ApiKey }> {
   if (input.name !== undefined) checkName(input.name)
-  const bounds = makerId === undefined ? UNBOUNDED : await findApiKey(deps.db, tenantId, makerId)
+  const bounds = await boundsOf(deps.db, tenantId, maker)
   // Its tenant was deleted since the key was let in.
   if (bounds === undefined) throw new ApiError('unauthorized')
-  // Two at once may make one too many.
-  if (makerId !== undefined && (await countLiveApiKeys(deps.db, tenantId, keysMax)) >= keysMax)
+  // The operator may make more. Two at once may make one too many.
+  if (maker !== undefined && (await countLiveApiKeys(deps.db, tenantId, keysMax)) >= keysMax)
     throw new ApiError('conflict', { message: `A tenant may have ${keysMax} API keys` })
   const asked = readAsked(input, bounds, deps.clock)
   checkBounds(asked, bounds)
@@ -48,6 +50,18 @@ export async function createApiKey(
   })
   if (key === undefined) throw new ApiError('not_found')
   return { keyId, apiKey, key }
+}
+
+/** Undefined when the key is gone. */
+async function boundsOf(
+  db: Db,
+  tenantId: string,
+  maker: KeyMaker | undefined,
+): Promise<Bounds | undefined> {
+  if (maker === undefined) return UNBOUNDED
+  if ('keyId' in maker) return await findApiKey(db, tenantId, maker.keyId)
+  const hasAll = apiKeyScopes.every((scope) => maker.scopes.includes(scope))
+  return hasAll ? UNBOUNDED : { ...UNBOUNDED, scopes: maker.scopes }
 }
 
 function readAsked(input: CreateApiKeyBody, bounds: Bounds, clock: Clock): Asked {

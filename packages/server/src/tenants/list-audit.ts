@@ -2,7 +2,7 @@
 import type { AuditEntry, PageQuery, TenantAuditEntry } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'
-import { type ListedAuditEntry, listAuditEntries } from './audit-store.ts'
+import { type ListedAuditEntry, listAuditEntries, noTenant } from './audit-store.ts'
 
 interface Entries<Entry> {
   readonly entries: Entry[]
@@ -23,7 +23,8 @@ export async function pageOfAllAudit(
   query: PageQuery,
 ): Promise<Entries<TenantAuditEntry>> {
   const { rows, ...token } = await readEntries(deps, undefined, query)
-  return { entries: rows.map((row) => ({ ...toEntry(row), tenant_id: row.tenantId })), ...token }
+  const tenantOf = ({ tenantId }: ListedAuditEntry) => (tenantId === noTenant ? null : tenantId)
+  return { entries: rows.map((row) => ({ ...toEntry(row), tenant_id: tenantOf(row) })), ...token }
 }
 
 async function readEntries(

@@ -1,6 +1,7 @@
 /**
  * The operator acts for a tenant (docs/reference/operator.md#acting-for-a-tenant): who may be acted for, and
- * the record of it. What a tenant's keys change of its keys is recorded in the same way.
+ * the record of it. What people change, and what a tenant's keys change of its keys, is recorded in the same
+ * way.
  *
  * An entry is committed before the change is begun, so a change without an entry cannot be, also
  * where the process ends in between. How it was answered is added afterwards.
@@ -9,8 +10,10 @@ import type { Db } from '../platform/db/index.ts'
 import type { OperatorAccess } from '../platform/http/act-for-tenant.ts'
 import { newUlid } from '../platform/ids.ts'
 import type { Logger } from '../platform/log.ts'
-import { endAuditEntry, insertAuditEntry } from './audit-store.ts'
+import { endAuditEntry, insertAuditEntry, noTenant } from './audit-store.ts'
 import { hasTenant } from './store.ts'
+
+const ACTED: Readonly<Record<string, string>> = { operator: 'operator.acted', user: 'user.acted' }
 
 export function createOperatorAccess({
   db,
@@ -22,7 +25,7 @@ export function createOperatorAccess({
   return {
     hasTenant: (tenantId) => hasTenant(db, tenantId),
     async begin(call) {
-      const entry = { ...call, entryId: newUlid() }
+      const entry = { ...call, tenantId: call.tenantId ?? noTenant, entryId: newUlid() }
       await insertAuditEntry(db, entry)
       return async ({ status, target = call.target }) => {
         log.info(
@@ -36,7 +39,7 @@ export function createOperatorAccess({
             from: call.from,
             status,
           },
-          call.actor === 'operator' ? 'operator.acted' : 'key.acted',
+          ACTED[call.actor.split('_', 1)[0] ?? ''] ?? 'key.acted',
         )
         await endAuditEntry(db, entry, { status, target }).catch((error: unknown) =>
           log.warn({ err: error, request_id: call.requestId }, 'audit_entry.not_ended'),

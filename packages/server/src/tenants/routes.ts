@@ -22,13 +22,14 @@ import {
   revokeKeyAnswer,
   tenantParams,
 } from '@postrider/contract'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import { addOperation } from '../platform/http/operation.ts'
+import { scopesOf } from '../platform/http/sessions/decide-permission.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyAuthenticator } from './authenticate-key.ts'
-import { createApiKey } from './create-api-key.ts'
+import { createApiKey, type KeyMaker } from './create-api-key.ts'
 import { createTenant } from './create-tenant.ts'
 import { pageOfAllAudit, pageOfAudit } from './list-audit.ts'
 import { pageOfApiKeys, pageOfTenants, toWireApiKey } from './list-tenants.ts'
@@ -69,8 +70,9 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
     params: tenantParams,
     body: createApiKeyBody,
     answer: createApiKeyAnswer,
-    async handle({ params, body }) {
-      const { keyId, apiKey } = await createApiKey(deps, params.tenant_id, body)
+    async handle({ params, body, request }) {
+      const maker = makerOf(request)
+      const { keyId, apiKey } = await createApiKey(deps, params.tenant_id, body, maker)
       return { message: 'API Key Created', key_id: keyId, api_key: apiKey }
     },
   })
@@ -109,6 +111,14 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
   })
 }
 
+/** Undefined for the holder of the operator's token. */
+function makerOf({ identity, isOperators, person }: FastifyRequest): KeyMaker | undefined {
+  if (person?.operatorRole !== undefined)
+    return { scopes: scopesOf({ role: person.operatorRole, content: person.content }) }
+  if (isOperators || identity === undefined) return undefined
+  return person === undefined ? { keyId: identity.keyId } : { scopes: identity.scopes }
+}
+
 const KEYS_TAG = 'Keys'
 /** Of one tenant: a key that was revoked keeps its row. */
 const KEYS_CREATED = { usesMax: 60, windowS: 3600 } as const
@@ -136,10 +146,9 @@ function keyRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
     scopes: ['keys'],
     errors: ['conflict', 'rate_limited'],
     isAudited: true,
-    async handle({ tenant: { tenantId, keyId: makerId }, body, request }) {
+    async handle({ tenant: { tenantId }, body, request }) {
       await creations.use(tenantId)
-      const maker = request.isOperators ? undefined : makerId
-      const { keyId, apiKey, key } = await createApiKey(deps, tenantId, body, maker)
+      const { keyId, apiKey, key } = await createApiKey(deps, tenantId, body, makerOf(request))
       return {
         message: 'API Key Created',
         key_id: keyId,

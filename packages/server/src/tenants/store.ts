@@ -67,6 +67,18 @@ export async function hasTenant(q: Queryable, tenantId: string): Promise<boolean
   return rows.length > 0
 }
 
+/** By id. Those that do not exist are left out. */
+export async function findTenantNames(
+  q: Queryable,
+  tenantIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await q.query<{ readonly tenantId: string; readonly name: string }>(
+    `select tenant_id as "tenantId", name from tenants_tenant where tenant_id = any($1::text[])`,
+    [tenantIds],
+  )
+  return new Map(rows.map(({ tenantId, name }) => [tenantId, name]))
+}
+
 const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, scopes, networks::text[] as networks,
   created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`
 

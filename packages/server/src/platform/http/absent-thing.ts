@@ -20,6 +20,7 @@ export const thingOfParameter: Readonly<Record<string, string>> = {
   n: 'attachment',
   tenant_id: 'tenant',
   key_id: 'API key',
+  user_id: 'user',
 }
 
 /** Where a mailer of another kind is none either. */

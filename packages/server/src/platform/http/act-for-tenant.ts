@@ -1,7 +1,8 @@
 /**
  * The operator's token on a tenant's routes (docs/reference/operator.md#acting-for-a-tenant): with
  * `X-Postrider-Tenant` it acts for that tenant, without any limit of scopes. Each such call that may change
- * something is recorded before it is begun, and so is each call of an operation that is audited.
+ * something is recorded before it is begun. So is each change by a person, each change on the operator's own
+ * routes, and each call of an operation that is audited.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, validationError } from '../errors.ts'
@@ -10,8 +11,9 @@ import { isId } from '../ids.ts'
 export const tenantHeader = 'X-Postrider-Tenant'
 
 export interface AuditedCall {
-  readonly tenantId: string
-  /** `operator`, or the id of an API key. */
+  /** Undefined on the operator's own routes. */
+  readonly tenantId: string | undefined
+  /** `operator`, or the id of a user or of an API key. */
   readonly actor: string
   /** By its name in the OpenAPI description. */
   readonly operation: string
@@ -61,7 +63,10 @@ export async function identifyTenant(
   return tenantId
 }
 
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** Methods that change nothing. */
+export function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}
 
 /** Records what belongs into the audit log: after it was found to be fit, before it is begun. */
 export function recordAuditedCalls(app: FastifyInstance, access: OperatorAccess): void {
@@ -70,12 +75,19 @@ export function recordAuditedCalls(app: FastifyInstance, access: OperatorAccess)
   app.decorateRequest('made', undefined)
   app.addHook('preHandler', async (request) => {
     const { config, url = '' } = request.routeOptions
-    const isAudited = request.isOperators || config.operation?.details.isAudited === true
-    if (!isAudited || READS.has(request.method)) return
+    const { identity, isOperators, person } = request
+    const isAudited =
+      isOperators ||
+      person !== undefined ||
+      config.auth === 'admin' ||
+      config.operation?.details.isAudited === true
+    // Sessions keep a list of their own.
+    if (!isAudited || config.auth === 'session' || isRead(request.method)) return
     const ids = Object.values((request.params ?? {}) as Record<string, string>)
     request.endAuditedCall = await access.begin({
-      tenantId: request.tenant.tenantId,
-      actor: request.isOperators ? 'operator' : request.tenant.keyId,
+      tenantId: identity?.tenantId,
+      actor:
+        person?.userId ?? (isOperators || identity === undefined ? 'operator' : identity.keyId),
       operation: config.operation?.id ?? `${request.method} ${url}`,
       target: ids.length === 0 ? undefined : ids.join('/'),
       from: request.clientAddress,

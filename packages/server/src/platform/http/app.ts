@@ -45,6 +45,7 @@ import { createBrokenEscapes } from './broken-escapes.ts'
 import { createClientAddress } from './client-address.ts'
 import { createErrorHandler } from './error-answer.ts'
 import { createObservation, noRoute, type Observation } from './observation.ts'
+import { type SessionAccess, takeSessionPrefix } from './sessions/session.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -91,6 +92,8 @@ export interface HttpAppOptions {
   readonly adminToken?: string | undefined
   /** How the operator's token acts for tenants; without it, it does not. */
   readonly operatorAccess?: OperatorAccess
+  /** How people call who logged in; without it, they do not. */
+  readonly sessions?: SessionAccess
   /** Networks whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[] | undefined
   readonly timeouts?: Partial<HttpTimeouts>
@@ -129,7 +132,7 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
       markRequest(request, reply)
       handleError(error, request, reply)
     },
-    rewriteUrl: ({ url = '/' }) => escapes.mend(url),
+    rewriteUrl: (raw) => escapes.mend(takeSessionPrefix(raw)),
     routerOptions: { maxParamLength: 1024 },
   })
   handleUnroutable(app.server, observation.broken)
@@ -178,7 +181,7 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
   })
   admitRequests(app, observation)
   endStalledAnswers(app, timeouts)
-  const { authenticateKey, adminToken, operatorAccess } = o
+  const { authenticateKey, adminToken, operatorAccess, sessions } = o
   if (operatorAccess !== undefined) recordAuditedCalls(app, operatorAccess)
   const wrongKeys = createFailureBudget({
     name: 'wrong-keys',
@@ -188,7 +191,7 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
     monotonicMs: o.monotonicMs,
   })
   guardRoutes(app, {
-    ...{ authenticateKey, adminToken, operatorAccess, wrongKeys, underWay },
+    ...{ authenticateKey, adminToken, operatorAccess, sessions, wrongKeys, underWay },
   })
   const bodies = boundBodies(app, {
     limits: o.bodyLimits,

@@ -21,6 +21,7 @@ A recipient whose last attempt ended uncertainly may get the mail twice.`,
     body: rescueEmailsBody,
     answer: rescueEmailsAnswer,
     scopes: ['send'],
+    isForSupport: true,
     errors: ['no_mailer', 'mailer_inactive', 'rate_limited'],
     async handle({ tenant, body }) {
       const rescued = await rescueEmails(deps, tenant.tenantId, body)

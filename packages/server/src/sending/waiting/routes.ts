@@ -27,6 +27,7 @@ ${PAGES}`,
     body: retryEmailsBody,
     answer: retryEmailsAnswer,
     scopes: ['send'],
+    isForSupport: true,
     errors: ['rate_limited'],
     async handle({ tenant, body }) {
       const result = await retryEmails(deps, tenant.tenantId, body)

@@ -3,25 +3,36 @@
  * caller may use the route (docs/reference/http.md#authentication).
  *
  * A route declares who may call it: `tenant` (an API key with one of the route's scopes), `admin`
- * (the operator's token) or `public`. One that declares nothing cannot be registered.
+ * (the operator's token), `session` (a person who logged in) or `public`. One that declares nothing cannot be
+ * registered. Under `/ui/api`, a session takes the place of keys and tokens (sessions/session.ts).
  */
 import type { ApiKeyScope } from '@postrider/contract'
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  RouteOptions,
+} from 'fastify'
 import type { Networks } from '../../egress/address-policy.ts'
 import { ApiError, validationError } from '../../errors.ts'
 import type { FailureBudget } from '../../failure-budget.ts'
 import { newUlid } from '../../ids.ts'
 import { isSameSecret } from '../../same-secret.ts'
 import { continueTrace } from '../../trace.ts'
-import { identifyTenant, type OperatorAccess, tenantHeader } from '../act-for-tenant.ts'
+import { identifyTenant, isRead, type OperatorAccess, tenantHeader } from '../act-for-tenant.ts'
 import { jsonPointer } from '../body/json-body.ts'
+import type { PermissionRule } from '../sessions/decide-permission.ts'
+import { isSessionCall, type SessionAccess } from '../sessions/session.ts'
+import { admitPerson, permitOperator, permitTenant } from '../sessions/session-guard.ts'
 import type { RequestsUnderWay } from './requests-under-way.ts'
 
-export type RouteAuth = 'tenant' | 'admin' | 'public'
+export type RouteAuth = 'tenant' | 'admin' | 'session' | 'public'
 
-/** Who calls: what an API key stands for. */
+/** Who calls: what an API key stands for, or a person in the tenant that the call names. */
 export interface TenantIdentity {
   readonly tenantId: string
+  /** Of a person, the id of the user. */
   readonly keyId: string
   /** Empty: everything. */
   readonly scopes: readonly ApiKeyScope[]
@@ -123,15 +134,24 @@ export interface Guards {
   readonly adminToken: string | undefined
   /** Without it, the operator's token opens no tenant's route. */
   readonly operatorAccess: OperatorAccess | undefined
+  /** Without it, no session opens anything. */
+  readonly sessions: SessionAccess | undefined
 }
 
 /** Adds to each route the guard that it declares. */
 export function guardRoutes(app: FastifyInstance, guards: Guards): void {
   const { adminToken } = guards
   const isAdmin = (given: string) => adminToken !== undefined && isSameSecret(given, adminToken)
+  app.decorateRequest('person', undefined)
   app.addHook('onRoute', (route) => {
-    const guard = guardOf(route.config?.auth, route.config?.scopes ?? [], route.url)
-    if (guard !== undefined) route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
+    const byKey = guardOf(route.config?.auth, route.config?.scopes ?? [], route.url)
+    if (byKey === undefined) return
+    const bySession = sessionGuard(guards, route)
+    const guard: onRequestHookHandler = function (request, reply, done) {
+      if (isSessionCall(request)) bySession(request, reply, done)
+      else byKey.call(this, request, reply, done)
+    }
+    route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
   })
 
   function guardOf(
@@ -148,12 +168,43 @@ export function guardRoutes(app: FastifyInstance, guards: Guards): void {
           if (token === undefined) return done(missingKey("operator's token"))
           done(isAdmin(token) ? undefined : wrongKey(guards, request, NOT_OPERATORS))
         }
+      case 'session':
+        return (request, _reply, done) => {
+          const { sessions } = guards
+          if (sessions === undefined) return done(new ApiError('unauthorized'))
+          admitPerson(request, sessions).then(() => done(), done)
+        }
       case 'tenant':
         return tenantGuard(guards, scopes, isAdmin)
       case undefined:
         throw new Error(`route ${url} declares no config.auth`)
     }
   }
+}
+
+function sessionGuard(guards: Guards, { config, method }: RouteOptions) {
+  const { sessions, underWay } = guards
+  const isAdmin = config?.auth === 'admin'
+  const rule: PermissionRule = {
+    auth: isAdmin ? 'admin' : 'tenant',
+    isRead: [method].flat().every(isRead),
+    scopes: config?.scopes ?? [],
+    isForSupport: config?.operation?.details.isForSupport === true,
+  }
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (sessions === undefined) throw new ApiError('unauthorized')
+    const person = await admitPerson(request, sessions)
+    if (isAdmin) return permitOperator(person, rule)
+    const permitted = await permitTenant(request, person, { rule, access: sessions })
+    request.identity = { ...permitted, keyId: person.userId }
+    // The caller went away meanwhile: nobody would count it down.
+    if (reply.raw.closed) return
+    const refusal = underWay.begin(person.userId)
+    if (refusal !== undefined) throw refusal
+    request.isUnderWay = true
+  }
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) =>
+    void admit(request, reply).then(() => done(), done)
 }
 
 /** Told as it is, until the address has had too many of them (docs/reference/http.md#authentication). */

@@ -26,6 +26,8 @@ export interface OperationDetails {
   readonly errors?: readonly ErrorCode[]
   /** Any of these lets a key with scopes in; none: only a key without scopes. */
   readonly scopes?: readonly ApiKeyScope[]
+  /** People with the role `support` may call it, too (docs/reference/people.md#roles). */
+  readonly isForSupport?: boolean
   readonly requestHeaders?: readonly RequestHeader[]
   /** Of a successful answer, beyond `X-Request-Id`. */
   readonly answerHeaders?: readonly AnswerHeader[]

@@ -1,0 +1,127 @@
+/**
+ * Logging in to the dashboard: invitations and sessions (docs/reference/people.md#sessions).
+ *
+ * These operations are for the dashboard in a browser, with a cookie in place of a key.
+ */
+import { type Static, Type } from 'typebox'
+import { answer, closedObject, plainAnswer, timestamp } from './common.ts'
+import { user, userEmailLengthMax, userMembership, userNameLengthMax } from './people.ts'
+
+export interface UiOperation {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly status: 200 | 201
+  /** `public`: without a session. */
+  readonly auth: 'public' | 'session'
+}
+
+export const uiOperations = {
+  acceptInvitation: { method: 'POST', path: '/ui/invitation', status: 200, auth: 'public' },
+  createSession: { method: 'POST', path: '/ui/session', status: 201, auth: 'public' },
+  getSession: { method: 'GET', path: '/ui/session', status: 200, auth: 'session' },
+  deleteSession: { method: 'DELETE', path: '/ui/session', status: 200, auth: 'session' },
+  listSessions: { method: 'GET', path: '/ui/sessions', status: 200, auth: 'session' },
+  revokeSession: {
+    method: 'DELETE',
+    path: '/ui/sessions/{session_id}',
+    status: 200,
+    auth: 'session',
+  },
+} as const satisfies Record<string, UiOperation>
+export type UiOperationId = keyof typeof uiOperations
+
+/** Every operation of a session is called under this prefix, which stands before its path. */
+export const sessionApiPrefix = '/ui/api'
+
+export const passwordLengthMin = 12
+export const passwordLengthMax = 256
+
+const password = Type.String({
+  minLength: passwordLengthMin,
+  maxLength: passwordLengthMax,
+  description: 'At least 12 characters',
+})
+
+export const acceptInvitationBody = closedObject({
+  token: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    description: 'What stands behind # in the link',
+  }),
+  password,
+  email: Type.Optional(
+    Type.String({
+      minLength: 3,
+      maxLength: userEmailLengthMax,
+      description: 'With the link for the first user alone, and required then',
+    }),
+  ),
+  name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: userNameLengthMax,
+      description: 'With the link for the first user alone, and required then',
+    }),
+  ),
+})
+export type AcceptInvitationBody = Static<typeof acceptInvitationBody>
+
+export const acceptInvitationAnswer = answer({ user })
+export type AcceptInvitationAnswer = Static<typeof acceptInvitationAnswer>
+
+export const createSessionBody = closedObject({
+  email: Type.String({ minLength: 1, maxLength: userEmailLengthMax }),
+  password: Type.String({ minLength: 1, maxLength: passwordLengthMax }),
+})
+export type CreateSessionBody = Static<typeof createSessionBody>
+
+export const sessionTenant = closedObject(
+  { ...userMembership.properties, name: Type.String({ description: 'Name of the tenant' }) },
+  { description: 'A tenant that the session may name in `X-Postrider-Tenant`' },
+)
+export type SessionTenant = Static<typeof sessionTenant>
+
+const sessionFields = {
+  user,
+  role: user.properties.role,
+  tenants: Type.Array(sessionTenant, {
+    description: 'Empty for operators, who have all tenants: see listTenants',
+  }),
+  session_id: Type.String({ description: 'Identifier of the session' }),
+  expires_at: timestamp(
+    'When the session ends. Use moves this time, up to 14 days after the login',
+  ),
+}
+
+export const createSessionAnswer = answer(sessionFields)
+export type CreateSessionAnswer = Static<typeof createSessionAnswer>
+
+export const getSessionAnswer = answer(sessionFields)
+export type GetSessionAnswer = Static<typeof getSessionAnswer>
+
+export const deleteSessionAnswer = plainAnswer
+export type DeleteSessionAnswer = Static<typeof deleteSessionAnswer>
+
+export const listedSession = closedObject(
+  {
+    session_id: Type.String({ description: 'Identifier of the session' }),
+    current: Type.Boolean({ description: 'Whether it is the session that asks' }),
+    created_at: timestamp('When the user logged in'),
+    last_used_at: timestamp('To the minute'),
+    ip: Type.String({ description: 'The address of the login' }),
+    user_agent: Type.String({ description: 'The browser of the login' }),
+  },
+  { description: 'A session of the user' },
+)
+export type ListedSession = Static<typeof listedSession>
+
+export const listSessionsAnswer = answer({
+  sessions: Type.Array(listedSession, { description: 'Newest first' }),
+})
+export type ListSessionsAnswer = Static<typeof listSessionsAnswer>
+
+export const sessionParams = closedObject({ session_id: Type.String({ maxLength: 64 }) })
+export type SessionParams = Static<typeof sessionParams>
+
+export const revokeSessionAnswer = plainAnswer
+export type RevokeSessionAnswer = Static<typeof revokeSessionAnswer>

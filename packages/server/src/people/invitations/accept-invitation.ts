@@ -1,0 +1,113 @@
+/**
+ * Uses up a link and sets the password (docs/reference/people.md#invitations). The set-up link makes the first
+ * user, an operator; it opens nothing once there is a user.
+ */
+import type { AcceptInvitationBody } from '@postrider/contract'
+import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
+import { networkOf } from '../../platform/address-network.ts'
+import type { Db, Tx } from '../../platform/db/index.ts'
+import { ApiError, validationError } from '../../platform/errors.ts'
+import type { FailureBudget } from '../../platform/failure-budget.ts'
+import { newId } from '../../platform/ids.ts'
+import { checkName } from '../../tenants/index.ts'
+import { hashPassword } from '../sessions/password.ts'
+import { deleteSessionsOf } from '../sessions/session-store.ts'
+import { hashToken } from '../sessions/token.ts'
+import { readEmail } from '../users/read-email.ts'
+import type { StoredUser } from '../users/user.ts'
+import {
+  findUser,
+  hasAnyUser,
+  insertUser,
+  lockUsers,
+  noteLoginNetwork,
+  setPassword,
+} from '../users/user-store.ts'
+import {
+  deleteSetupLinks,
+  findInvitation,
+  type Invitation,
+  takeInvitation,
+} from './invitation-store.ts'
+
+export interface AcceptDeps {
+  readonly db: Db
+  readonly hashing: ConcurrencyLimiter
+  readonly wrongLinks: FailureBudget
+}
+
+export async function acceptInvitation(
+  deps: AcceptDeps,
+  body: AcceptInvitationBody,
+  address: string,
+): Promise<StoredUser> {
+  const tokenHash = hashToken(body.token)
+  const invitation = await findInvitation(deps.db, tokenHash)
+  if (invitation === undefined) throw deps.wrongLinks.note(address) ?? gone()
+  const first = readFirstUser(body, invitation)
+  const network = networkOf(address)
+  const passwordHash = await deps.hashing.run(network, () => hashPassword(body.password))
+  return await deps.db.transaction(async (tx) => {
+    // Before the link's row, as two set-up links would wait for each other.
+    if (first !== undefined) await lockUsers(tx)
+    const taken = await takeInvitation(tx, tokenHash)
+    if (taken === undefined) throw gone()
+    const userId =
+      taken.userId === null
+        ? await makeFirstUser(tx, { ...first, passwordHash })
+        : await activate(tx, taken.userId, passwordHash)
+    await noteLoginNetwork(tx, userId, network)
+    const user = await findUser(tx, userId)
+    if (user === undefined) throw gone()
+    return user
+  })
+}
+
+/** Sessions of before a new password end. */
+async function activate(tx: Tx, userId: string, passwordHash: string): Promise<string> {
+  await setPassword(tx, userId, passwordHash)
+  await deleteSessionsOf(tx, userId)
+  return userId
+}
+
+async function makeFirstUser(
+  tx: Tx,
+  o: { readonly email?: string; readonly name?: string; readonly passwordHash: string },
+): Promise<string> {
+  if (await hasAnyUser(tx)) throw gone()
+  await deleteSetupLinks(tx)
+  const { email = '', name = '', passwordHash } = o
+  const userId = newId('user')
+  const rights = { operatorRole: 'operator', content: true } as const
+  await insertUser(tx, { userId, email, name, ...rights, passwordHash })
+  return userId
+}
+
+/** Whom an invitation is for is known: only the set-up link asks. */
+function readFirstUser(
+  { email, name }: AcceptInvitationBody,
+  { userId }: Invitation,
+): { readonly email: string; readonly name: string } | undefined {
+  const given = { email, name }
+  if (userId === null) {
+    if (email !== undefined && name !== undefined) {
+      checkName(name)
+      return { email: readEmail(email), name }
+    }
+    const missing = Object.entries(given).filter(([, value]) => value === undefined)
+    throw validationError(
+      ...missing.map(([field]) => ({ path: `/${field}`, message: 'is required by this link' })),
+    )
+  }
+  const surplus = Object.entries(given).filter(([, value]) => value !== undefined)
+  if (surplus.length === 0) return undefined
+  throw validationError(
+    ...surplus.map(([field]) => ({ path: `/${field}`, message: 'is not taken by an invitation' })),
+  )
+}
+
+function gone(): ApiError {
+  return new ApiError('not_found', {
+    message: 'This link is unknown, was used, or has expired: ask for another one',
+  })
+}

@@ -1,0 +1,71 @@
+/**
+ * A login by password (docs/reference/people.md#sessions). An unknown address, a user without a password and a
+ * wrong password are answered alike, after the same work.
+ */
+import type { CreateSessionBody } from '@postrider/contract'
+import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
+import { networkOf } from '../../platform/address-network.ts'
+import type { Db } from '../../platform/db/index.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import { keyOf } from '../users/read-email.ts'
+import { findUserByEmail, noteLoginNetwork } from '../users/user-store.ts'
+import type { LoginLimits } from './login-limits.ts'
+import { isPassword } from './password.ts'
+import { deleteSessionByHash, deleteSurplusSessions, insertSession } from './session-store.ts'
+import { hashToken, newToken } from './token.ts'
+
+/** Of one user; the oldest ends when there are more. */
+const SESSIONS_MAX = 50
+const USER_AGENT_CHARS_MAX = 300
+
+export interface Caller {
+  readonly address: string
+  readonly userAgent: string | undefined
+  /** The cookie that came with the login: that session ends. */
+  readonly cookie: string | undefined
+}
+
+export interface OpenedSession {
+  readonly sessionId: string
+  readonly userId: string
+  /** For the cookie. */
+  readonly token: string
+}
+
+export async function logIn(
+  deps: { readonly db: Db; readonly hashing: ConcurrencyLimiter; readonly limits: LoginLimits },
+  body: CreateSessionBody,
+  caller: Caller,
+): Promise<OpenedSession> {
+  const account = keyOf(body.email)
+  const network = networkOf(caller.address)
+  return await deps.hashing.run(network, async () => {
+    const user = await findUserByEmail(deps.db, account)
+    const isUsual = user?.loginNetworks.includes(network) === true
+    const userId = await deps.limits.attempt(
+      { account, address: caller.address, isUsual },
+      async () => {
+        const isRight = await isPassword(body.password, user?.passwordHash ?? null)
+        if (user !== undefined && isRight) return user.userId
+        throw new ApiError('unauthorized', { message: 'The address or the password is wrong' })
+      },
+    )
+    return await openSession(deps.db, userId, caller)
+  })
+}
+
+/** Always under a new token: one that somebody else put into the browser is worth nothing. */
+export async function openSession(db: Db, userId: string, caller: Caller): Promise<OpenedSession> {
+  const { token, tokenHash } = newToken()
+  const sessionId = newId('ses')
+  const { address, cookie, userAgent = '' } = caller
+  if (cookie !== undefined) await deleteSessionByHash(db, hashToken(cookie))
+  await insertSession(db, {
+    ...{ sessionId, userId, tokenHash, ip: address },
+    userAgent: userAgent.slice(0, USER_AGENT_CHARS_MAX),
+  })
+  await deleteSurplusSessions(db, userId, SESSIONS_MAX)
+  await noteLoginNetwork(db, userId, networkOf(address))
+  return { sessionId, userId, token }
+}

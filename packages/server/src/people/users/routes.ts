@@ -1,0 +1,209 @@
+/**
+ * Users over all tenants, for the operator (docs/reference/people.md#users), and the members of one tenant, for
+ * its owners (docs/reference/people.md#members).
+ */
+import {
+  createMemberAnswer,
+  createMemberBody,
+  createUserAnswer,
+  createUserBody,
+  deleteMemberAnswer,
+  deleteUserAnswer,
+  getUserAnswer,
+  listMembersAnswer,
+  listMembersQuery,
+  listUsersAnswer,
+  listUsersQuery,
+  updateMemberAnswer,
+  updateMemberBody,
+  updateUserAnswer,
+  updateUserBody,
+  userParams,
+} from '@postrider/contract'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Db } from '../../platform/db/index.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { addOperation } from '../../platform/http/operation.ts'
+import { scopesOf } from '../../platform/http/sessions/decide-permission.ts'
+import { createRateLimit } from '../../platform/rate-limit.ts'
+import { findApiKey } from '../../tenants/index.ts'
+import { createMember, deleteMember, updateMember } from './change-members.ts'
+import { createUser, deleteUser, updateUser } from './change-users.ts'
+import { fullGrantor, type Grantor, grantorOfKey } from './grants.ts'
+import { getUser, pageOfMembers, pageOfUsers } from './list-people.ts'
+import { toWireMember, toWireUser } from './user.ts'
+
+export interface PeopleRoutesDeps {
+  readonly db: Db
+  readonly publicUrl: string
+}
+
+const USERS_TAG = 'Administration'
+const MEMBERS_TAG = 'Members'
+/** Of one tenant. */
+const MEMBERS_CREATED = { usesMax: 60, windowS: 3600 } as const
+
+export function peopleRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
+  memberRoutes(app, deps)
+  addOperation(app, 'createUser', {
+    summary: 'Invite a user to the dashboard',
+    description:
+      'The answer has the link by which the user sets a password: it works once, for 7 days. `operator` and `operator_viewer` have all tenants; the other roles are for the tenants that are named. An address that a user has is 409.',
+    tag: USERS_TAG,
+    body: createUserBody,
+    answer: createUserAnswer,
+    errors: ['conflict', 'forbidden'],
+    async handle({ body, request }) {
+      const { user, invitationUrl } = await createUser(deps, body, grantorOf(request))
+      return { message: 'User Created', user: toWireUser(user), invitation_url: invitationUrl }
+    },
+  })
+
+  addOperation(app, 'listUsers', {
+    summary: 'List the users of the dashboard',
+    tag: USERS_TAG,
+    query: listUsersQuery,
+    answer: listUsersAnswer,
+    async handle({ query }) {
+      return { message: 'Users', ...(await pageOfUsers(deps, query)) }
+    },
+  })
+
+  addOperation(app, 'getUser', {
+    summary: 'Get a user of the dashboard',
+    tag: USERS_TAG,
+    params: userParams,
+    answer: getUserAnswer,
+    async handle({ params }) {
+      return { message: 'User', user: await getUser(deps, params.user_id) }
+    },
+  })
+
+  addOperation(app, 'updateUser', {
+    summary: 'Change the name, the role or the tenants of a user',
+    description:
+      'A new role is for all tenants of the user, and so is `content`. In a tenant that is added, the user has the highest role of the others. Open sessions have the new rights at once.',
+    tag: USERS_TAG,
+    params: userParams,
+    body: updateUserBody,
+    answer: updateUserAnswer,
+    errors: ['forbidden'],
+    async handle({ params, body, request }) {
+      const o = { change: body, grantor: grantorOf(request) }
+      const user = await updateUser(deps, params.user_id, o)
+      return { message: 'User Updated', user: toWireUser(user) }
+    },
+  })
+
+  addOperation(app, 'deleteUser', {
+    summary: 'Delete a user, and end the sessions of the user',
+    tag: USERS_TAG,
+    params: userParams,
+    answer: deleteUserAnswer,
+    async handle({ params }) {
+      await deleteUser(deps, params.user_id)
+      return { message: 'User Deleted' }
+    },
+  })
+}
+
+function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
+  const creations = createRateLimit({ name: 'members-created', ...MEMBERS_CREATED })
+  const scopes = ['keys'] as const
+  addOperation(app, 'listMembers', {
+    summary: 'List the people who may use the dashboard for your account',
+    tag: MEMBERS_TAG,
+    query: listMembersQuery,
+    answer: listMembersAnswer,
+    scopes,
+    async handle({ tenant: { tenantId }, query }) {
+      return { message: 'Members', ...(await pageOfMembers(deps, tenantId, query)) }
+    },
+  })
+
+  addOperation(app, 'createMember', {
+    summary: 'Invite a person to the dashboard for your account',
+    description:
+      'The answer has the link by which the person sets a password: it works once, for 7 days. Nobody gives more than they may do themselves; a key with networks or an expiry gives nothing. An address that a user of the service has is 409: ask the operator to add the user.',
+    tag: MEMBERS_TAG,
+    body: createMemberBody,
+    answer: createMemberAnswer,
+    scopes,
+    errors: ['conflict', 'rate_limited'],
+    isAudited: true,
+    async handle({ tenant: { tenantId }, body, request }) {
+      await creations.use(tenantId)
+      const grantor = await memberGrantorOf(deps.db, request)
+      const made = await createMember(deps, tenantId, { body, grantor })
+      return {
+        message: 'Member Invited',
+        member: toWireMember(made.user, made.membership),
+        invitation_url: made.invitationUrl,
+      }
+    },
+  })
+
+  addOperation(app, 'updateMember', {
+    summary: 'Change what a person may do for your account',
+    description:
+      'Open sessions have the new rights at once. The last owner who can log in stays an owner: 409.',
+    tag: MEMBERS_TAG,
+    params: userParams,
+    body: updateMemberBody,
+    answer: updateMemberAnswer,
+    scopes,
+    errors: ['conflict'],
+    isAudited: true,
+    async handle({ tenant: { tenantId }, params, body, request }) {
+      const { user, membership } = await updateMember(
+        deps,
+        { tenantId, userId: params.user_id },
+        {
+          change: body,
+          grantor: await memberGrantorOf(deps.db, request),
+          isOperators: isOperators(request),
+        },
+      )
+      return { message: 'Member Updated', member: toWireMember(user, membership) }
+    },
+  })
+
+  addOperation(app, 'deleteMember', {
+    summary: 'Remove a person from your account',
+    description:
+      'A person without another account is deleted, so that the address can be invited again. Keys that the person made stay. The last owner who can log in stays: 409.',
+    tag: MEMBERS_TAG,
+    params: userParams,
+    answer: deleteMemberAnswer,
+    scopes,
+    errors: ['conflict'],
+    isAudited: true,
+    async handle({ tenant: { tenantId }, params, request }) {
+      const key = { tenantId, userId: params.user_id }
+      await deleteMember(deps, key, { isOperators: isOperators(request) })
+      return { message: 'Member Removed' }
+    },
+  })
+}
+
+function isOperators({ isOperators: byToken, person }: FastifyRequest): boolean {
+  return byToken || person?.operatorRole !== undefined
+}
+
+/** On the operator's routes: by the token, or by an operator's session. */
+function grantorOf({ person }: FastifyRequest): Grantor {
+  if (person?.operatorRole === undefined) return fullGrantor
+  const { operatorRole: role, content } = person
+  return { isOwner: true, scopes: scopesOf({ role, content }) }
+}
+
+async function memberGrantorOf(db: Db, request: FastifyRequest): Promise<Grantor> {
+  const { keyId, scopes, tenantId } = request.tenant
+  // The role of a person who comes here is owner, or operator.
+  if (request.person !== undefined) return { isOwner: true, scopes }
+  if (request.isOperators) return fullGrantor
+  const key = await findApiKey(db, tenantId, keyId)
+  // Its tenant was deleted since the key was let in.
+  if (key === undefined) throw new ApiError('unauthorized')
+  return grantorOfKey(key)
+}

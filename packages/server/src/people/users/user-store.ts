@@ -1,0 +1,192 @@
+/**
+ * SQL of users and of their roles in tenants. Users are the operator's: a statement without a tenant is one
+ * about the user itself. What a tenant sees and changes names the tenant.
+ */
+import type { OperatorRole } from '@postrider/contract'
+import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import type { Membership } from '../../platform/http/sessions/session.ts'
+import type { StoredUser } from './user.ts'
+
+export const MEMBERSHIPS = `(select coalesce(json_agg(json_build_object(
+      'tenantId', m.tenant_id, 'role', m.role, 'content', m.content) order by m.tenant_id), '[]')
+     from people_member m where m.user_id = u.user_id) as memberships`
+
+const COLUMNS = `u.user_id as "userId", u.email, u.name, u.operator_role as "operatorRole", u.content,
+  u.created_at as "createdAt", u.activated_at as "activatedAt", ${MEMBERSHIPS}`
+
+export async function hasAnyUser(q: Queryable): Promise<boolean> {
+  const { rows } = await q.query('select from people_user limit 1')
+  return rows.length > 0
+}
+
+/** Until the transaction ends nobody else makes one, so "there is none" stays true. */
+export async function lockUsers(tx: Tx): Promise<void> {
+  await tx.query('lock table people_user in share row exclusive mode')
+}
+
+export interface NewUser {
+  readonly userId: string
+  readonly email: string
+  readonly name: string
+  readonly operatorRole: OperatorRole | null
+  readonly content: boolean
+  readonly passwordHash?: string
+}
+
+export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
+  await tx.query(
+    `insert into people_user (user_id, email, name, operator_role, content, password_hash, activated_at)
+     values ($1, $2, $3, $4, $5, $6, case when $6::text is null then null else now() end)`,
+    [
+      ...[user.userId, user.email, user.name, user.operatorRole, user.content],
+      user.passwordHash ?? null,
+    ],
+  )
+}
+
+/** Replaces what there is. */
+export async function setMemberships(
+  tx: Tx,
+  userId: string,
+  memberships: readonly Membership[],
+): Promise<void> {
+  await tx.query(
+    'delete from people_member where user_id = $1 and not (tenant_id = any($2::text[]))',
+    [userId, memberships.map(({ tenantId }) => tenantId)],
+  )
+  for (const membership of memberships) await putMembership(tx, userId, membership)
+}
+
+export async function putMembership(
+  tx: Tx,
+  userId: string,
+  { tenantId, role, content }: Membership,
+): Promise<void> {
+  await tx.query(
+    `insert into people_member (tenant_id, user_id, role, content) values ($1, $2, $3, $4)
+     on conflict (tenant_id, user_id) do update set role = excluded.role, content = excluded.content`,
+    [tenantId, userId, role, content],
+  )
+}
+
+export async function deleteMembership(
+  tx: Tx,
+  { tenantId, userId }: { readonly tenantId: string; readonly userId: string },
+): Promise<void> {
+  await tx.query('delete from people_member where tenant_id = $1 and user_id = $2', [
+    tenantId,
+    userId,
+  ])
+}
+
+export async function updateUserFields(
+  tx: Tx,
+  userId: string,
+  o: Pick<NewUser, 'name' | 'operatorRole' | 'content'>,
+): Promise<void> {
+  await tx.query(
+    'update people_user set name = $2, operator_role = $3, content = $4 where user_id = $1',
+    [userId, o.name, o.operatorRole, o.content],
+  )
+}
+
+export async function deleteUserRow(q: Queryable, userId: string): Promise<boolean> {
+  return (await q.query('delete from people_user where user_id = $1', [userId])).rowCount === 1
+}
+
+const FIND_USER = statement(
+  'people.find_user',
+  `select ${COLUMNS} from people_user u where u.user_id = $1`,
+)
+
+export async function findUser(q: Queryable, userId: string): Promise<StoredUser | undefined> {
+  return (await q.query<StoredUser>(FIND_USER, [userId])).rows[0]
+}
+
+/** Changes of one user take turns. */
+export async function lockUser(tx: Tx, userId: string): Promise<StoredUser | undefined> {
+  await tx.query('select from people_user where user_id = $1 for update', [userId])
+  return await findUser(tx, userId)
+}
+
+const FIND_BY_EMAIL = statement(
+  'people.find_user_by_email',
+  `select ${COLUMNS}, u.password_hash as "passwordHash", u.login_networks as "loginNetworks"
+     from people_user u where u.email = $1`,
+)
+
+export interface LoginUser extends StoredUser {
+  readonly passwordHash: string | null
+  readonly loginNetworks: readonly string[]
+}
+
+export async function findUserByEmail(q: Queryable, email: string): Promise<LoginUser | undefined> {
+  return (await q.query<LoginUser>(FIND_BY_EMAIL, [email])).rows[0]
+}
+
+export async function listUserRows(
+  q: Queryable,
+  o: { readonly before: string | undefined; readonly limit: number },
+): Promise<StoredUser[]> {
+  const { rows } = await q.query<StoredUser>(
+    `select ${COLUMNS} from people_user u
+      where $1::text is null or u.user_id < $1 order by u.user_id desc limit $2`,
+    [o.before ?? null, o.limit],
+  )
+  return rows
+}
+
+export async function listMemberRows(
+  q: Queryable,
+  tenantId: string,
+  o: { readonly before: string | undefined; readonly limit: number },
+): Promise<StoredUser[]> {
+  const { rows } = await q.query<StoredUser>(
+    `select ${COLUMNS} from people_member own join people_user u using (user_id)
+      where own.tenant_id = $1 and ($2::text is null or own.user_id < $2)
+      order by own.user_id desc limit $3`,
+    [tenantId, o.before ?? null, o.limit],
+  )
+  return rows
+}
+
+/** Counts no further than `max`. */
+export async function countMembers(q: Queryable, tenantId: string, max: number): Promise<number> {
+  const { rows } = await q.query<{ readonly count: number }>(
+    `select count(*)::int as count from (
+       select from people_member where tenant_id = $1 limit $2) members`,
+    [tenantId, max],
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** The owners of a tenant who can log in; until the transaction ends nobody else changes them. */
+export async function lockOwners(tx: Tx, tenantId: string): Promise<readonly string[]> {
+  const { rows } = await tx.query<{ readonly userId: string }>(
+    `select m.user_id as "userId" from people_member m join people_user u using (user_id)
+      where m.tenant_id = $1 and m.role = 'owner' and u.activated_at is not null
+      order by m.user_id for update of m`,
+    [tenantId],
+  )
+  return rows.map(({ userId }) => userId)
+}
+
+export async function setPassword(tx: Tx, userId: string, passwordHash: string): Promise<void> {
+  await tx.query(
+    `update people_user set password_hash = $2, activated_at = coalesce(activated_at, now())
+      where user_id = $1`,
+    [userId, passwordHash],
+  )
+}
+
+const NETWORKS_MAX = 10
+
+/** The newest first. */
+export async function noteLoginNetwork(q: Queryable, userId: string, network: string) {
+  await q.query(
+    `update people_user
+        set login_networks = (array_prepend($2::text, array_remove(login_networks, $2)))[1:${NETWORKS_MAX}]
+      where user_id = $1 and login_networks[1] is distinct from $2`,
+    [userId, network],
+  )
+}

@@ -1,0 +1,158 @@
+/** Tenants and people behind the real HTTP application, on a database of the test file's own. */
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { createPeople } from '../src/people/create.ts'
+import { createClock } from '../src/platform/clock.ts'
+import { createHttpApp } from '../src/platform/http/app.ts'
+import { createLogger } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { suppressionRoutes } from '../src/suppressions/routes.ts'
+import { createTenants } from '../src/tenants/create.ts'
+import { createTenant } from '../src/tenants/index.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+import { emptyTables } from './empty-tables.ts'
+
+export const ORIGIN = 'https://mail.example.com'
+export const COOKIE = '__Host-postrider_session'
+export const PASSWORD = 'correct horse battery'
+const ADMIN = 'the-operator'
+
+export interface Asked {
+  readonly token?: string
+  readonly cookie?: string | undefined
+  readonly tenantId?: string
+  readonly body?: unknown
+  readonly from?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
+  readonly body: any
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+export interface People {
+  readonly db: TestDatabase['db']
+  readonly acme: { readonly tenantId: string; readonly apiKey: string }
+  readonly other: { readonly tenantId: string; readonly apiKey: string }
+  ask(method: Method, path: string, o?: Asked): Promise<Answered>
+  /** With the operator's token. */
+  admin(method: Method, path: string, body?: object): Promise<Answered>
+  /** By a session: under /ui/api, with the headers of the dashboard. */
+  ui(method: Method, path: string, o?: Asked): Promise<Answered>
+  accept(url: string, body?: object): Promise<Answered>
+  logIn(email: string, o?: Asked & { readonly password?: string }): Promise<Answered>
+  /** A user who has accepted the invitation and logged in. */
+  newPerson(
+    role: string,
+    o?: { readonly tenants?: readonly string[]; readonly content?: boolean },
+  ): Promise<{ readonly userId: string; readonly email: string; readonly cookie: string }>
+}
+
+/** What the answer sets the cookie to. */
+export function cookieOf({ headers }: Answered): string {
+  return /^[^=]+=([^;]*)/.exec(String(headers['set-cookie']))?.[1] ?? ''
+}
+
+export function tokenOf(url: string): string {
+  return url.split('#')[1] ?? ''
+}
+
+export function usePeople(publicUrl = ORIGIN): People {
+  let database: TestDatabase
+  let app: FastifyInstance
+  let acme: { tenantId: string; apiKey: string }
+  let other: { tenantId: string; apiKey: string }
+  let n = 0
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(async () => {
+    await database.close()
+  })
+  // Limits of logins last longer than a test.
+  beforeEach(async () => {
+    const { db } = database
+    await emptyTables(db, 'people_user', 'people_member', 'people_invitation', 'people_session')
+    await emptyTables(db, 'tenants_audit_entry')
+    const log = createLogger({ level: 'silent' })
+    const config = { publicUrl, auditRetentionMs: 1_000 }
+    const tenants = createTenants({ db, clock: createClock(), log, config })
+    const people = createPeople({ db, log, config })
+    app = createHttpApp({
+      log,
+      metrics: createMetrics(),
+      authenticateKey: tenants.authenticateKey,
+      adminToken: ADMIN,
+      operatorAccess: tenants.operatorAccess,
+      sessions: people.sessions,
+    })
+    tenants.routes(app)
+    people.routes(app)
+    suppressionRoutes(app, { db, clock: createClock() })
+    acme = await createTenant({ db }, { name: 'Acme' })
+    other = await createTenant({ db }, { name: 'Other' })
+    return async () => await app.close()
+  })
+
+  const ask: People['ask'] = async (method, path, o = {}) => {
+    const response = await app.inject({
+      method,
+      url: path,
+      headers: {
+        ...(o.token === undefined ? {} : { authorization: `Bearer ${o.token}` }),
+        ...(o.cookie === undefined ? {} : { cookie: `a=b; ${COOKIE}=${o.cookie}` }),
+        ...(o.tenantId === undefined ? {} : { 'x-postrider-tenant': o.tenantId }),
+        ...(o.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...o.headers,
+      },
+      ...(o.body === undefined ? {} : { payload: JSON.stringify(o.body) }),
+      remoteAddress: o.from ?? '192.0.2.7',
+    })
+    const { statusCode: status, headers } = response
+    return { status, headers, body: response.payload === '' ? undefined : response.json() }
+  }
+  const people: People = {
+    get db() {
+      return database.db
+    },
+    get acme() {
+      return acme
+    },
+    get other() {
+      return other
+    },
+    ask,
+    admin: (method, path, body) =>
+      ask(method, `/admin/v1${path}`, { token: ADMIN, ...(body && { body }) }),
+    ui: (method, path, o = {}) =>
+      ask(method, path.startsWith('/ui') ? path : `/ui/api${path}`, {
+        ...o,
+        headers: { 'x-postrider-session': '1', origin: ORIGIN, ...o.headers },
+      }),
+    accept: (url, body = {}) =>
+      ask('POST', '/ui/invitation', { body: { token: tokenOf(url), password: PASSWORD, ...body } }),
+    logIn: (email, { password = PASSWORD, ...o } = {}) =>
+      ask('POST', '/ui/session', { ...o, body: { email, password } }),
+    async newPerson(role, o = {}) {
+      n += 1
+      const email = `${role}-${n}@example.com`
+      const isOperators = role.startsWith('operator')
+      const tenants = o.tenants ?? (isOperators ? [] : [acme.tenantId])
+      const { content } = o
+      const made = await people.admin('POST', '/users', {
+        ...{ email, name: role, role, tenants },
+        ...(content === undefined ? {} : { content }),
+      })
+      if (made.status !== 201) throw new Error(JSON.stringify(made.body))
+      await people.accept(made.body.invitation_url)
+      const cookie = cookieOf(await people.logIn(email))
+      return { userId: made.body.user.user_id, email, cookie }
+    },
+  }
+  return people
+}
