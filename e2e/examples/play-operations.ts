@@ -68,6 +68,11 @@ async function tenants({ call, useKey }: Scene): Promise<void> {
   useKey(api_key)
   await call('listTenants')
   const params = { tenant_id }
+  await call('getTenant', { params })
+  await call('updateTenant', {
+    params,
+    body: { quotas: { emails_per_day: 100_000, queued_max: 500_000 } },
+  })
   const { key_id } = await call('createApiKey', {
     params,
     body: { name: 'Shop', scopes: ['send', 'read'] },

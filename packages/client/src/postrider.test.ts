@@ -257,6 +257,12 @@ describe('Postrider', () => {
       undefined,
       '?pageToken=t',
     ],
+    ['getTenant', (client) => client.getTenant(id), undefined],
+    [
+      'updateTenant',
+      (client) => client.updateTenant(id, { state: 'suspended', quotas: { queued_max: null } }),
+      { state: 'suspended', quotas: { queued_max: null } },
+    ],
     ['getPhishingSettings', (client) => client.getPhishingSettings(), undefined],
     [
       'updatePhishingSettings',

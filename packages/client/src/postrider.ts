@@ -55,6 +55,7 @@ import type {
   GetSmtpConfigAnswer,
   GetStatisticsAnswer,
   GetSuppressionAnswer,
+  GetTenantAnswer,
   GetUserAnswer,
   GetWebhookDeliveryAnswer,
   InboundDomain,
@@ -119,6 +120,8 @@ import type {
   UpdatePhishingSettingsAnswer,
   UpdatePhishingSettingsBody,
   UpdateSmtpAnswer,
+  UpdateTenantAnswer,
+  UpdateTenantBody,
   UpdateUserAnswer,
   UpdateUserBody,
   UpdateWebhookAnswer,
@@ -478,6 +481,31 @@ export class Postrider {
     options?: RequestOptions,
   ): PagedList<ListAuditAnswer, AuditEntry> {
     return this.#list<ListAuditAnswer, 'entries'>('entries', { path: '/v1/audit' }, query, options)
+  }
+
+  /** With the operator's token in place of an API key, as the two below. */
+  getTenant(tenantId: string, options?: RequestOptions): AnswerPromise<GetTenantAnswer> {
+    return this.#send(
+      { method: 'GET', path: '/admin/v1/tenants/{tenant_id}', parameters: { tenant_id: tenantId } },
+      options,
+    )
+  }
+
+  /** What is left out stays as it is; null removes a quota. */
+  updateTenant(
+    tenantId: string,
+    update: UpdateTenantBody,
+    options?: RequestOptions,
+  ): AnswerPromise<UpdateTenantAnswer> {
+    return this.#send(
+      {
+        method: 'PUT',
+        path: '/admin/v1/tenants/{tenant_id}',
+        parameters: { tenant_id: tenantId },
+        body: update,
+      },
+      options,
+    )
   }
 
   getPhishingSettings(options?: RequestOptions): AnswerPromise<GetPhishingSettingsAnswer> {

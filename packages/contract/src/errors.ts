@@ -71,6 +71,12 @@ export const errorCatalogue = {
     cause: 'The key is valid, but its scopes do not cover this operation.',
     fix: 'Use a key with the scope of the operation.',
   },
+  tenant_suspended: {
+    status: 403,
+    message: 'This account is suspended: it sends no mail',
+    cause: 'The operator of the service has suspended the account. Reading works as before.',
+    fix: 'Ask the operator. Mail that was accepted before is held, and goes out when the account is active again.',
+  },
   not_found: {
     status: 404,
     message: 'Not Found',
@@ -233,6 +239,13 @@ export const errorCatalogue = {
     cause:
       'The tenant made too many requests in this window or at once, or a replay would queue too many events. `RateLimit-Policy` names the limit.',
     fix: 'Wait for `Retry-After`.',
+  },
+  quota_exceeded: {
+    status: 429,
+    message: 'A quota of this account is used up',
+    cause:
+      'The operator has set quotas for the account, and this email does not fit into one of them. `errors` names the quota, such as `/quotas/emails_per_day`.',
+    fix: 'Send again after `Retry-After`, or ask the operator for more. An email with more recipients than the whole quota never fits: divide it.',
   },
   headers_too_large: {
     status: 431,

@@ -467,6 +467,18 @@ export const operations = {
     status: 200,
     auth: 'admin',
   },
+  getTenant: {
+    method: 'GET',
+    path: '/admin/v1/tenants/{tenant_id}',
+    status: 200,
+    auth: 'admin',
+  },
+  updateTenant: {
+    method: 'PUT',
+    path: '/admin/v1/tenants/{tenant_id}',
+    status: 200,
+    auth: 'admin',
+  },
   createApiKey: {
     method: 'POST',
     path: '/admin/v1/tenants/{tenant_id}/keys',

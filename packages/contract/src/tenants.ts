@@ -6,8 +6,10 @@
 import { type Static, Type } from 'typebox'
 import {
   answer,
+  changes,
   closedObject,
   nextPageToken,
+  orNull,
   pageQuery,
   plainAnswer,
   stringOrNull,
@@ -56,15 +58,88 @@ export const createTenantAnswer = answer({
 })
 export type CreateTenantAnswer = Static<typeof createTenantAnswer>
 
-export const tenant = closedObject({
+/** What the operator may set. `deleting` is the result of deleteTenant. */
+export const tenantStates = ['active', 'suspended'] as const
+export type TenantState = (typeof tenantStates)[number] | 'deleting'
+
+/** In the order in which sendEmail checks them (docs/reference/operator.md#usage). */
+export const quotaNames = [
+  'storage_bytes_max',
+  'queued_max',
+  'emails_per_day',
+  'emails_per_second',
+] as const
+export type QuotaName = (typeof quotaNames)[number]
+
+const quotaDescriptions: Record<QuotaName, string> = {
+  emails_per_second: 'Recipients whose mail is accepted within one second of the clock',
+  emails_per_day: 'Recipients whose mail is accepted within one day (UTC)',
+  queued_max: 'Recipients that wait at once: in the queue, and for their `send_at`',
+  storage_bytes_max: 'Bytes of accepted emails that are kept',
+}
+
+/** PostgreSQL stores it exactly, and so does JSON. */
+const quotaMax = Number.MAX_SAFE_INTEGER
+const emailsPerSecondMax = 1_000_000_000
+
+function quotaOf(name: QuotaName) {
+  return orNull(
+    Type.Integer({
+      minimum: 0,
+      maximum: name === 'emails_per_second' ? emailsPerSecondMax : quotaMax,
+      description: `${quotaDescriptions[name]}. null: no quota`,
+    }),
+  )
+}
+
+export const quotas = closedObject(
+  {
+    emails_per_second: quotaOf('emails_per_second'),
+    emails_per_day: quotaOf('emails_per_day'),
+    queued_max: quotaOf('queued_max'),
+    storage_bytes_max: quotaOf('storage_bytes_max'),
+  },
+  { description: 'Limits of a tenant. Beyond one of them sendEmail is 429 `quota_exceeded`' },
+)
+export type Quotas = Static<typeof quotas>
+
+const listedTenantFields = {
   tenant_id: tenantId,
   name: Type.String({ description: 'For people' }),
+  state: Type.Enum([...tenantStates, 'deleting'], {
+    description:
+      '`suspended`: sends nothing, and its waiting mail is held. `deleting`: its keys are gone, and everything that it has is being removed',
+  }),
+  quotas,
   created_at: timestamp('When it was created'),
-})
+}
+export const listedTenant = closedObject(listedTenantFields)
+export type ListedTenant = Static<typeof listedTenant>
+
+export const tenantUsage = closedObject(
+  {
+    emails_today: Type.Integer({
+      minimum: 0,
+      description: 'Recipients whose mail was accepted today (UTC), without suppressed ones',
+    }),
+    queued: Type.Integer({
+      minimum: 0,
+      description: 'Recipients that wait, also for their `send_at`. Counted up to 100,000',
+    }),
+    storage_bytes: Type.Integer({
+      minimum: 0,
+      description: 'About how many bytes its accepted emails take, as long as they are kept',
+    }),
+  },
+  { description: 'What the tenant uses of its quotas' },
+)
+export type TenantUsage = Static<typeof tenantUsage>
+
+export const tenant = closedObject({ ...listedTenantFields, usage: tenantUsage })
 export type Tenant = Static<typeof tenant>
 
 export const listTenantsAnswer = answer({
-  tenants: Type.Array(tenant, { description: 'Newest first' }),
+  tenants: Type.Array(listedTenant, { description: 'Newest first, without their usage' }),
   nextPageToken,
 })
 export type ListTenantsAnswer = Static<typeof listTenantsAnswer>
@@ -73,6 +148,36 @@ export const tenantParams = closedObject({
   tenant_id: Type.String({ maxLength: 64 }),
 })
 export type TenantParams = Static<typeof tenantParams>
+
+export const getTenantAnswer = answer({ tenant })
+export type GetTenantAnswer = Static<typeof getTenantAnswer>
+
+export const updateTenantBody = changes({
+  name: Type.Optional(tenantName),
+  state: Type.Optional(
+    Type.Enum([...tenantStates], {
+      description:
+        '`suspended`: sending is 403 `tenant_suspended`, and waiting mail is held until the tenant is `active` again',
+    }),
+  ),
+  quotas: Type.Optional(
+    orNull(
+      changes(
+        {
+          emails_per_second: Type.Optional(quotaOf('emails_per_second')),
+          emails_per_day: Type.Optional(quotaOf('emails_per_day')),
+          queued_max: Type.Optional(quotaOf('queued_max')),
+          storage_bytes_max: Type.Optional(quotaOf('storage_bytes_max')),
+        },
+        { description: 'What is left out stays; null removes a quota. null here removes all' },
+      ),
+    ),
+  ),
+})
+export type UpdateTenantBody = Static<typeof updateTenantBody>
+
+export const updateTenantAnswer = getTenantAnswer
+export type UpdateTenantAnswer = Static<typeof updateTenantAnswer>
 
 export const createApiKeyBody = closedObject({
   name: Type.Optional(

@@ -121,7 +121,7 @@ $$;
 -- sums and changes. With sums alone, all senders of a mailer would wait for one row.
 create table platform_counter (
   tenant_id text collate "C" not null,
-  -- What was counted for, such as a mailer's id.
+  -- What was counted for, such as a mailer's id. '': the tenant.
   subject   text collate "C" not null,
   span      text collate "C" not null check (span in ('ten_minutes', 'hour')),
   -- When the span begins, UTC.
@@ -180,11 +180,20 @@ create table platform_counter_change (
 -- tenants: tenants, their API keys, the audit log
 ---------------------------------------------------------------------------------------------------------------
 
--- A tenant. The operator makes it. Nothing deletes it.
+-- A tenant. The operator makes it, changes it and deletes it.
 create table tenants_tenant (
-  tenant_id  text collate "C" primary key,
-  name       text not null,
-  created_at timestamptz not null default now()
+  tenant_id         text collate "C" primary key,
+  name              text not null,
+  created_at        timestamptz not null default now(),
+  -- suspended: sends nothing. deleting: its keys are gone, and its rows are being removed.
+  state             text collate "C" not null default 'active'
+                      check (state in ('active', 'suspended', 'deleting')),
+  state_changed_at  timestamptz not null default now(),
+  -- Its quotas. Null: none.
+  emails_per_second integer,
+  emails_per_day    bigint,
+  queued_max        bigint,
+  storage_bytes_max bigint
 );
 
 -- An API key. The operator, or a key of the tenant, makes and revokes it. Revoked and expired keys stay, so that the key_id in an old

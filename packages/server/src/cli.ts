@@ -87,7 +87,10 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
       io.out(options.json === true ? `${JSON.stringify({ applied })}\n` : `${text}\n`)
     })
 
-  addTenantCommands(program, onDatabase)
+  addTenantCommands(program, {
+    onDatabase,
+    config: () => loadConfig(io.env, { isForServing: false }),
+  })
   addStreamCommands(program, onDatabase)
   addSecretCommands(program, {
     config: () => loadConfig(io.env, { isForServing: false }),

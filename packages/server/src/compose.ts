@@ -122,7 +122,10 @@ function createCapabilities(platform: Platform, config: Config) {
   const works = (role: Role) => runs(role) && !isPaused(config)
   const { checks, domainChecks, mailerChecks, recordReads } = createSharedLimits(config)
   const mail = createMail(platform)
-  const tenants = createTenants(platform)
+  const tenants = createTenants({
+    ...platform,
+    countQueued: (...args) => sending.countQueued(...args),
+  })
   const people = createPeople(platform)
   const suppressions = createSuppressions(platform)
   const activity = createActivity({ ...platform, recordReads })

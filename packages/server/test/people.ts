@@ -80,8 +80,11 @@ export function usePeople(publicUrl = ORIGIN): People {
     await emptyTables(db, 'people_user', 'people_member', 'people_invitation', 'people_session')
     await emptyTables(db, 'tenants_audit_entry')
     const log = createLogger({ level: 'silent' })
-    const config = { publicUrl, auditRetentionMs: 1_000 }
-    const tenants = createTenants({ db, clock: createClock(), log, config })
+    const config = { publicUrl, auditRetentionMs: 1_000, retentionMs: 1_000 }
+    const tenants = createTenants({
+      ...{ db, clock: createClock(), log, config },
+      countQueued: async () => 0,
+    })
     const people = createPeople({ db, log, config })
     app = createHttpApp({
       log,

@@ -1,5 +1,5 @@
 /** Lists of the API, read to their end by the operator's commands. */
-import type { Tenant } from '@postrider/contract'
+import type { ListedTenant } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { hasTenant, pageOfTenants } from '../tenants/index.ts'
@@ -19,7 +19,7 @@ export async function readAll<T>(
   return all
 }
 
-export async function everyTenant(db: Db): Promise<Tenant[]> {
+export async function everyTenant(db: Db): Promise<ListedTenant[]> {
   return await readAll(async (pageToken) => {
     const page = await pageOfTenants({ db }, { pageSize: 500, ...pageToken })
     return { items: page.tenants, token: page.nextPageToken }

@@ -5,10 +5,12 @@ import { createClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import { parseDuration } from '../platform/duration.ts'
 import { createApiKey, createTenant, pageOfApiKeys, revokeApiKey } from '../tenants/index.ts'
-import { json, named, type OnDatabase, type Result, table } from './output.ts'
+import { json, named, type Result, table } from './output.ts'
 import { everyTenant, readAll } from './read-all.ts'
+import { addTenantLimitCommands, type TenantCommandDeps } from './tenant-limits.ts'
 
-export function addTenantCommands(program: Command, onDatabase: OnDatabase): void {
+export function addTenantCommands(program: Command, deps: TenantCommandDeps): void {
+  const { onDatabase } = deps
   const tenant = program.command('tenant').description('tenants')
   tenant
     .command('create')
@@ -21,6 +23,7 @@ export function addTenantCommands(program: Command, onDatabase: OnDatabase): voi
     .description('list all tenants, newest first')
     .addOption(json())
     .action(onDatabase((db) => listTenantsResult(db)))
+  addTenantLimitCommands(tenant, deps)
 
   const key = program.command('key').description('API keys')
   key
@@ -81,7 +84,9 @@ async function createTenantResult(db: Db, name: string): Promise<Result> {
 
 async function listTenantsResult(db: Db): Promise<Result> {
   const tenants = await everyTenant(db)
-  const lines = tenants.map((tenant) => [tenant.tenant_id, tenant.created_at, tenant.name])
+  const lines = tenants.map(({ tenant_id, created_at, state, name }) => [
+    ...[tenant_id, created_at, state === 'active' ? '' : state, name],
+  ])
   return { json: { tenants }, text: lines.length === 0 ? 'No tenants' : table(lines) }
 }
 

@@ -11,6 +11,7 @@ import { phishingRoutes } from './phishing/routes.ts'
 import { createSendQueue, type SendQueueDeps } from './queue/create.ts'
 import { createQueueWakeups } from './queue/queue-wakeups.ts'
 import { createQueueWatch } from './queue-watch/queue-watch.ts'
+import { countQueued } from './queue-watch/tenant-store.ts'
 import { rescueRoutes } from './rescue/routes.ts'
 import { sendRoutes } from './routes.ts'
 import { waitingRoutes } from './waiting/routes.ts'
@@ -53,6 +54,7 @@ export function createSending(deps: SendingDeps) {
     wakeMailer({ tenantId, mailerId }: { readonly tenantId: string; readonly mailerId: string }) {
       wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId), isChanged: true }])
     },
+    countQueued,
     services: [...queue, ...(watch?.services ?? [])],
     janitor: createSendingJanitor({ db, log, retentionMs }),
     /** What `/readyz` tells of the queue. */

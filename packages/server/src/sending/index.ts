@@ -7,6 +7,7 @@ export { isDayQueued, wasQueuedLately } from './queue/queue-store.ts'
 export { findBlamed, type WaitingReason } from './queue-watch/find-blamed.ts'
 export { measureQueue, type QueueFigures } from './queue-watch/measure-queue.ts'
 export { countQueues } from './queue-watch/observe-store.ts'
+export { countQueued } from './queue-watch/tenant-store.ts'
 export { groupsOfRecipient, withReason } from './record/counter-groups.ts'
 export { domainFirst } from './record/email.ts'
 export {

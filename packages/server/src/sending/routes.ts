@@ -50,6 +50,7 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       'duplicate_recipient',
       'no_mailer',
       'mailer_inactive',
+      'tenant_suspended',
       'idempotency_mismatch',
       'idempotency_in_progress',
       'rate_limited',

@@ -1,26 +1,28 @@
 /** Makes tenants and API keys: who calls, what the operator does for tenants, and their routes. */
 import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/index.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import type { Logger } from '../platform/log.ts'
 import { createAuditJanitor } from './audit-janitor.ts'
 import { createKeyAuthenticator } from './authenticate-key.ts'
+import type { TenantDeps } from './get-tenant.ts'
 import { createOperatorAccess } from './operator-access.ts'
 import { tenantRoutes } from './routes.ts'
 
-export function createTenants(deps: {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Logger
-  readonly config: { readonly auditRetentionMs: number }
-}) {
+export function createTenants(
+  deps: Omit<TenantDeps, 'retentionMs'> & {
+    readonly clock: Clock
+    readonly log: Logger
+    readonly config: { readonly auditRetentionMs: number; readonly retentionMs: number }
+  },
+) {
   const { config, db, log } = deps
+  const { retentionMs } = config
   const authenticator = createKeyAuthenticator(deps)
   return {
     authenticateKey: authenticator.authenticate,
     operatorAccess: createOperatorAccess(deps),
     /** Deletes what the operator did long ago. */
     janitor: createAuditJanitor({ db, log, retentionMs: config.auditRetentionMs }),
-    routes: (app: HttpApp) => tenantRoutes(app, { ...deps, authenticator }),
+    routes: (app: HttpApp) => tenantRoutes(app, { ...deps, retentionMs, authenticator }),
   }
 }

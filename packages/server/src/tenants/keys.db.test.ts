@@ -38,7 +38,13 @@ beforeAll(async () => {
     adminToken: 'the-operator',
     operatorAccess: createOperatorAccess({ db, log }),
   })
-  tenantRoutes(app, { db, clock, authenticator })
+  tenantRoutes(app, {
+    db,
+    clock,
+    authenticator,
+    retentionMs: 86_400_000,
+    countQueued: async () => 0,
+  })
   app.get('/whoami', { config: { auth: 'tenant', scopes: ['read'] } }, (r) => r.tenant.keyId)
 })
 afterAll(async () => {

@@ -1,12 +1,12 @@
 /** Pages of tenants, and of one tenant's keys: newest first (docs/reference/http.md#lists). */
-import type { ApiKey, PageQuery, Tenant } from '@postrider/contract'
+import type { ApiKey, ListedTenant, PageQuery } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'
+import { listTenants } from './state-store.ts'
 import {
   hasTenant,
   listApiKeys,
-  listTenants,
   type ApiKey as StoredKey,
   type Tenant as StoredTenant,
 } from './store.ts'
@@ -16,7 +16,7 @@ type WithToken = { readonly nextPageToken?: string }
 export async function pageOfTenants(
   deps: { readonly db: Db },
   query: PageQuery,
-): Promise<{ tenants: Tenant[] } & WithToken> {
+): Promise<{ tenants: ListedTenant[] } & WithToken> {
   const page = readPage(query, 'tenants', /^tn_[0-9A-Z]{26}$/)
   const found = await listTenants(deps.db, { before: page.before, limit: page.limit + 1 })
   const { rows, ...token } = cutPage(found, page, (row) => row.tenantId)
@@ -39,10 +39,12 @@ export async function pageOfApiKeys(
 }
 
 /** A tenant as the operator's API shows it (docs/reference/operator.md#tenants-and-keys). */
-function toWireTenant(tenant: StoredTenant): Tenant {
+export function toWireTenant(tenant: StoredTenant): ListedTenant {
   return {
     tenant_id: tenant.tenantId,
     name: tenant.name,
+    state: tenant.state,
+    quotas: tenant.quotas,
     created_at: tenant.createdAt.toISOString(),
   }
 }

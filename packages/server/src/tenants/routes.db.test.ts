@@ -31,7 +31,13 @@ beforeAll(async () => {
     authenticateKey: authenticator.authenticate,
     adminToken: 'operator-token',
   })
-  tenantRoutes(app, { db: database.db, clock, authenticator })
+  tenantRoutes(app, {
+    db: database.db,
+    clock,
+    authenticator,
+    retentionMs: 86_400_000,
+    countQueued: async () => 0,
+  })
   app.get('/whoami', { config: { auth: 'tenant', scopes: ['read'] } }, (r) => ({ ...r.tenant }))
 })
 afterAll(async () => {

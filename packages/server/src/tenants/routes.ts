@@ -10,6 +10,7 @@ import {
   createKeyBody,
   createTenantAnswer,
   createTenantBody,
+  getTenantAnswer,
   listApiKeysAnswer,
   listAuditAnswer,
   listAuditOfAllTenantsAnswer,
@@ -21,22 +22,24 @@ import {
   revokeApiKeyAnswer,
   revokeKeyAnswer,
   tenantParams,
+  updateTenantAnswer,
+  updateTenantBody,
 } from '@postrider/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/index.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import { scopesOf } from '../platform/http/sessions/decide-permission.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyAuthenticator } from './authenticate-key.ts'
 import { createApiKey, type KeyMaker } from './create-api-key.ts'
 import { createTenant } from './create-tenant.ts'
+import { getTenant, type TenantDeps } from './get-tenant.ts'
 import { pageOfAllAudit, pageOfAudit } from './list-audit.ts'
 import { pageOfApiKeys, pageOfTenants, toWireApiKey } from './list-tenants.ts'
 import { revokeApiKey } from './revoke-api-key.ts'
+import { updateTenant } from './update-tenant.ts'
 
-export interface TenantRoutesDeps {
-  readonly db: Db
+export interface TenantRoutesDeps extends TenantDeps {
   readonly clock: Clock
   readonly authenticator: KeyAuthenticator
 }
@@ -61,6 +64,30 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
     answer: listTenantsAnswer,
     async handle({ query }) {
       return { message: 'Tenants', ...(await pageOfTenants(deps, query)) }
+    },
+  })
+
+  addOperation(app, 'getTenant', {
+    summary: 'Get a tenant, with its state, quotas and usage',
+    tag: 'Administration',
+    params: tenantParams,
+    answer: getTenantAnswer,
+    async handle({ params }) {
+      return { message: 'Tenant', tenant: await getTenant(deps, params.tenant_id) }
+    },
+  })
+
+  addOperation(app, 'updateTenant', {
+    summary: 'Rename, suspend or activate a tenant, or change its quotas',
+    description:
+      'What you leave out stays. Processes that send learn of a new state within a second or two.',
+    tag: 'Administration',
+    params: tenantParams,
+    body: updateTenantBody,
+    answer: updateTenantAnswer,
+    errors: ['conflict'],
+    async handle({ params, body }) {
+      return { message: 'Tenant Updated', tenant: await updateTenant(deps, params.tenant_id, body) }
     },
   })
 

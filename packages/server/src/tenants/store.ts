@@ -2,12 +2,14 @@
  * All SQL of tenants. These are the operator's tables: a statement without a tenant is one that
  * finds the tenant (by key) or lists all of them.
  */
-import type { ApiKeyScope } from '@postrider/contract'
+import type { ApiKeyScope, Quotas, TenantState } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 
 export interface Tenant {
   readonly tenantId: string
   readonly name: string
+  readonly state: TenantState
+  readonly quotas: Quotas
   readonly createdAt: Date
 }
 
@@ -50,20 +52,12 @@ export async function hasAnyTenant(q: Queryable): Promise<boolean> {
   return rows.length > 0
 }
 
-export async function listTenants(
-  q: Queryable,
-  o: { readonly before: string | undefined; readonly limit: number },
-): Promise<Tenant[]> {
-  const { rows } = await q.query<Tenant>(
-    `select tenant_id as "tenantId", name, created_at as "createdAt" from tenants_tenant
-     where $1::text is null or tenant_id < $1 order by tenant_id desc limit $2`,
-    [o.before ?? null, o.limit],
-  )
-  return rows
-}
-
+/** One that is being deleted is none any more. */
 export async function hasTenant(q: Queryable, tenantId: string): Promise<boolean> {
-  const { rows } = await q.query('select from tenants_tenant where tenant_id = $1', [tenantId])
+  const { rows } = await q.query(
+    `select from tenants_tenant where tenant_id = $1 and state <> 'deleting'`,
+    [tenantId],
+  )
   return rows.length > 0
 }
 
@@ -86,7 +80,8 @@ const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, scopes, netwo
 export async function insertApiKey(q: Queryable, key: NewApiKey): Promise<ApiKey | undefined> {
   const { rows } = await q.query<ApiKey>(
     `insert into tenants_api_key (key_id, tenant_id, key_hash, name, scopes, expires_at, networks)
-     select $1, tenant_id, $3, $4, $5, $6, $7::cidr[] from tenants_tenant where tenant_id = $2
+     select $1, tenant_id, $3, $4, $5, $6, $7::cidr[] from tenants_tenant
+      where tenant_id = $2 and state <> 'deleting'
      returning ${COLUMNS}`,
     [
       key.keyId,

@@ -1,6 +1,7 @@
 /** SQL of mailers' states. Every statement names the tenant, or says why not. */
 import type { MailerState } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import { findHeldTenants } from '../../tenants/index.ts'
 import type { Mailer, ServerMailer } from '../mailer.ts'
 import { MAILER_COLUMNS, type MailerRow, toMailer } from '../store.ts'
 
@@ -77,10 +78,17 @@ const FIND_INACTIVE = statement(
   'mailers.find_inactive',
   `select mailer_id as "mailerId" from mailers_mailer where tenant_id = $1 and state <> 'active'`,
 )
+const FIND_ALL = statement(
+  'mailers.find_ids',
+  `select mailer_id as "mailerId" from mailers_mailer where tenant_id = $1`,
+)
 
-/** Those whose mail is held. */
+/** Those whose mail is held: because of themselves, or all because their tenant is suspended. */
 export async function findInactive(q: Queryable, tenantId: string): Promise<string[]> {
-  const { rows } = await q.query<{ mailerId: string }>(FIND_INACTIVE, [tenantId])
+  const isHeld = (await findHeldTenants(q, [tenantId])).has(tenantId)
+  const { rows } = await q.query<{ mailerId: string }>(isHeld ? FIND_ALL : FIND_INACTIVE, [
+    tenantId,
+  ])
   return rows.map(({ mailerId }) => mailerId)
 }
 

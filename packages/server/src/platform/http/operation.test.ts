@@ -75,7 +75,13 @@ beforeAll(async () => {
         const cut = cutPage(rows, page, (id) => id)
         return {
           message: 'Tenants',
-          tenants: cut.rows.map((id) => ({ tenant_id: id, name: id, created_at: '' })),
+          tenants: cut.rows.map((id) => ({
+            ...{ tenant_id: id, name: id, created_at: '', state: 'active' as const },
+            quotas: {
+              ...{ emails_per_second: null, emails_per_day: null },
+              ...{ queued_max: null, storage_bytes_max: null },
+            },
+          })),
           ...(cut.nextPageToken === undefined ? {} : { nextPageToken: cut.nextPageToken }),
         }
       },

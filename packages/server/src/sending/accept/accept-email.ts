@@ -15,9 +15,10 @@ import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { newUlid } from '../../platform/ids.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
+import { readSenders, refusalOfState, usageNames, usageSubject } from '../../tenants/index.ts'
 import { groupsOfAddress } from '../record/counter-groups.ts'
 import { isScheduled, type NewEmail } from '../record/email.ts'
-import { insertEmails, readTime } from './accept-store.ts'
+import { insertEmails } from './accept-store.ts'
 import {
   dropKeys,
   type KeptKey,
@@ -47,7 +48,12 @@ export type Accepted = {
 
 type Refused =
   | {
-      readonly refused: 'validation_failed' | 'mailer_inactive' | 'idempotency_mismatch'
+      readonly refused:
+        | 'validation_failed'
+        | 'mailer_inactive'
+        | 'idempotency_mismatch'
+        | 'tenant_suspended'
+        | 'unauthorized'
       readonly errors?: readonly FieldError[]
     }
   | { readonly refused: 'no_mailer'; readonly found: NoMailer | undefined }
@@ -65,6 +71,8 @@ export interface AcceptEmails {
 interface Item extends AcceptRequest {
   readonly refId: string
   readonly contentJson: string
+  /** What it takes to store it once. */
+  readonly bytes: number
 }
 
 const GROUP_MAX = 64
@@ -93,10 +101,9 @@ export function createAcceptEmails(deps: {
   return {
     async accept(request) {
       const contentJson = JSON.stringify(request.email.content)
-      const item: Item = { ...request, refId: newUlid(), contentJson }
-      const outcome = await deps.disk.admit(bytesOf(item), () =>
-        (isLarge(item) ? alone : group).add(item),
-      )
+      const bytes = bytesOf(request.email, contentJson)
+      const item: Item = { ...request, refId: newUlid(), contentJson, bytes }
+      const outcome = await deps.disk.admit(bytes, () => (isLarge(item) ? alone : group).add(item))
       deps.failpoints.hit('api.after_commit')
       if ('refused' in outcome) {
         if (outcome.refused === 'no_mailer') {
@@ -115,16 +122,18 @@ function isLarge({ contentJson, email }: Item): boolean {
   return contentJson.length > CONTENT_LARGE || email.recipients.length > RECIPIENTS_LARGE
 }
 
-/** What it takes to store it once. */
-function bytesOf({ contentJson, email }: Item): number {
+function bytesOf(email: NewEmail, contentJson: string): number {
   const links = (email.links ?? []).reduce((sum, url) => sum + url.length, 0)
   const rows = EMAIL_BYTES + RECIPIENT_BYTES * email.recipients.length
   return Buffer.byteLength(contentJson) + links + rows
 }
 
 async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
-  const [createdAt, mailers, suppressed, kept] = await Promise.all([
-    readTime(tx),
+  const [{ now: createdAt, held }, mailers, suppressed, kept] = await Promise.all([
+    readSenders(
+      tx,
+      items.map(({ tenantId }) => tenantId),
+    ),
     findMailers(tx, items.map(toWantedMailer)),
     suppressedOf(tx, items),
     // A replay is answered although its mailer may be gone by now, so keys are kept at once; that
@@ -133,7 +142,9 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
   ])
   const judged = items.map((item, i) => ({
     item,
-    outcome: judge(item, mailers[i], suppressed[i] ?? [], kept, createdAt),
+    outcome:
+      refuseHeld(held.get(item.tenantId)) ??
+      judge(item, mailers[i], suppressed[i] ?? [], kept, createdAt),
   }))
   await Promise.all([
     addCounterChanges(
@@ -167,11 +178,21 @@ function toCounterChanges(
   const suppressed = new Set(outcome.suppressed)
   const of = { tenantId: item.tenantId, subject: outcome.mailerId, at, n: 1 }
   const { campaignId = null, recipients } = item.email
-  return recipients.map(({ address }, n) => ({
+  const counted = recipients.map(({ address }, n) => ({
     ...of,
     name: suppressed.has(n) ? 'suppressed' : 'accepted',
     groups: groupsOfAddress(address, campaignId),
   }))
+  return [...counted, ...toUsage(item, suppressed.size, at)]
+}
+
+/** What the email takes of its tenant's quotas, whatever its mailer. */
+function toUsage({ tenantId, email, bytes }: Item, suppressed: number, at: Date): CounterChange[] {
+  const of = { tenantId, subject: usageSubject, at }
+  return [
+    { ...of, name: usageNames.emails, n: email.recipients.length - suppressed },
+    { ...of, name: usageNames.bytes, n: bytes },
+  ]
 }
 
 /** For each email the places of its recipients who must not be sent to. */
@@ -194,6 +215,11 @@ function toWantedMailer({ tenantId, email }: Item) {
 /** Names the request too: taken back by one that did not get the key, it removes nothing. */
 function toKey({ tenantId, idempotency, refId }: Item): NewKey[] {
   return idempotency === undefined ? [] : [{ tenantId, ...idempotency, refId }]
+}
+
+/** docs/reference/operator.md#suspension. A request that is repeated gets no answer of before, either. */
+function refuseHeld(state: 'suspended' | 'deleting' | undefined): Refused | undefined {
+  return state === undefined ? undefined : { refused: refusalOfState(state) }
 }
 
 function judge(

@@ -38,8 +38,11 @@ export interface Claim {
   readonly was: 'waiting' | 'sending' | 'dot'
 }
 
-/** `unreadable`: its password does not open with the keys of this process. */
-export type ReadMailer = MailerForSend | 'gone' | 'unreadable'
+/**
+ * `held`: its tenant is suspended, or is being deleted. `unreadable`: its password does not open with the keys of
+ * this process.
+ */
+export type ReadMailer = MailerForSend | 'held' | 'gone' | 'unreadable'
 
 /** What is loaded with a claim. */
 export interface LoadedClaim {

@@ -116,6 +116,7 @@ async function attempt(
   if (suppressed !== false) return suppressed
   if (claim.isExpired) return { ...failure('expired'), isBeforeMessage: claim.attempt === 1 }
   if (claim.interrupted >= INTERRUPTIONS_MAX) return failure('internal')
+  if (mailer === 'held') return heldBack(claim)
   if (mailer === 'gone') return withoutMailer(`mailer ${claim.mailerId} not found`)
   // A key that is missing from the configuration can be put back.
   if (mailer === 'unreadable')
@@ -123,8 +124,7 @@ async function attempt(
       ...withoutMailer(`${secretOf(claim)} of mailer ${claim.mailerId} cannot be opened`),
       retryable: true,
     }
-  // Held: it stays due, and its queue pauses until the mailer is active again.
-  if (mailer.state !== 'active') return undo(claim.interrupted > 0 ? INACTIVE_WAIT_MS : 0)
+  if (mailer.state !== 'active') return heldBack(claim)
   return send(deps, loaded, mailer)
 }
 
@@ -214,6 +214,11 @@ function withoutMailer(providerError: string): AttemptFailed {
 
 function brokenTemplate({ templateProblem }: BrokenEmail): AttemptFailed {
   return { ...failure('template'), providerError: templateProblem, isBeforeMessage: true }
+}
+
+/** It stays due, and its queue pauses until its mailer and its tenant are active again. */
+function heldBack({ interrupted }: Claim): Undo {
+  return undo(interrupted > 0 ? INACTIVE_WAIT_MS : 0)
 }
 
 function undo(waitMs: number): Undo {

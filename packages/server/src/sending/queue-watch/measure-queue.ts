@@ -13,6 +13,7 @@
  */
 import { findInactiveOf, findLate, type LateMailer } from '../../mailers/index.ts'
 import type { Tx } from '../../platform/db/index.ts'
+import { findHeldTenants } from '../../tenants/index.ts'
 import { discoverQueues } from '../queue/claim/claim-store.ts'
 import { queueIdOf } from '../queue/mailer-queue.ts'
 import { countQueue, type QueueCounts, sampleQueue } from './observe-store.ts'
@@ -37,11 +38,18 @@ export async function measureQueue(
   exactMax = EXACT_MAX,
 ): Promise<QueueFigures> {
   const queues = await discoverQueues(tx, buckets)
-  const inactive = new Set((await findInactiveOf(tx, queues)).map(queueIdOf))
+  const [inactiveMailers, heldTenants] = await Promise.all([
+    findInactiveOf(tx, queues),
+    findHeldTenants(
+      tx,
+      queues.map(({ tenantId }) => tenantId),
+    ),
+  ])
+  const inactive = new Set(inactiveMailers.map(queueIdOf))
   const known = queues.map((queue) => ({
     ...queue,
     dueForMs: -queue.waitMs,
-    isHeld: inactive.has(queueIdOf(queue)),
+    isHeld: inactive.has(queueIdOf(queue)) || heldTenants.has(queue.tenantId),
   }))
   const counted = await countQueue(tx, known, exactMax + 1)
   const isWhole = Object.values(counted).every((n) => n <= exactMax)

@@ -7,6 +7,7 @@ import { loadMailerForSend, type MailerForSend } from '../../mailers/index.ts'
 import type { Db } from '../../platform/db/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../../platform/secrets/index.ts'
+import { findHeldTenants } from '../../tenants/index.ts'
 import type { ReadMailer } from '../attempt/attempt.ts'
 import type { QueueKey } from './claim/claim-store.ts'
 import type { MailerQueue } from './mailer-queue.ts'
@@ -65,7 +66,11 @@ async function loadMailer(
   { tenantId, mailerId }: QueueKey,
 ): Promise<ReadMailer> {
   try {
-    return (await loadMailerForSend(deps.db, deps.keyRing, tenantId, mailerId)) ?? 'gone'
+    const [mailer, held] = await Promise.all([
+      loadMailerForSend(deps.db, deps.keyRing, tenantId, mailerId),
+      findHeldTenants(deps.db, [tenantId]),
+    ])
+    return held.has(tenantId) ? 'held' : (mailer ?? 'gone')
   } catch (error) {
     if (!(error instanceof SealedValueError)) throw error
     deps.log.error({ err: error, mailer_id: mailerId }, 'mailer.unreadable')

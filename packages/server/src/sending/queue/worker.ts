@@ -11,6 +11,7 @@ import type { Service } from '@postrider/runtime/service'
 import { waitAtMost } from '@postrider/runtime/timeout'
 import { findReleased } from '../../mailers/index.ts'
 import { type BucketLeases, createBucketSweep, type Db } from '../../platform/db/index.ts'
+import { findActivatedTenants } from '../../tenants/index.ts'
 import { queueScheduled } from '../accept/queue-scheduled.ts'
 import { createConversations } from '../attempt/conversations.ts'
 import { claimPoisonRow } from './claim/claim-poison-row.ts'
@@ -195,8 +196,13 @@ function createDiscovery(o: {
     // The process that activated or deleted a mailer has woken its queue, but not in other processes.
     const resting = queues.held()
     if (resting.length === 0) return
-    const released = await findReleased(db, { withinMs: ACTIVATED_MS, held: resting })
-    for (const mailer of released) queues.noteReleased(mailer)
+    const tenantIds = resting.map(({ tenantId }) => tenantId)
+    const [released, activated] = await Promise.all([
+      findReleased(db, { withinMs: ACTIVATED_MS, held: resting }),
+      findActivatedTenants(db, { withinMs: ACTIVATED_MS, tenantIds }),
+    ])
+    const ofActivated = resting.filter(({ tenantId }) => activated.has(tenantId))
+    for (const mailer of [...released, ...ofActivated]) queues.noteReleased(mailer)
   }
 
   return {

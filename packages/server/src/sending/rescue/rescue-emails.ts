@@ -16,6 +16,7 @@ import { ApiError } from '../../platform/errors.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
+import { checkSender } from '../../tenants/index.ts'
 import { readTime } from '../accept/accept-store.ts'
 import { type BulkSelection, fits, idTimesOf, readSelection } from '../bulk/read-selection.ts'
 import {
@@ -75,6 +76,7 @@ export async function rescueEmails(
     const [now] = await Promise.all([
       readTime(tx),
       checkMailer(tx, tenantId, body.mailer_id),
+      checkSender(tx, tenantId),
       isDry ? undefined : lockRescues(tx, tenantId),
     ])
     return await walkInPieces<SeriesPlace, Found>({

@@ -44,16 +44,14 @@ export async function claimRows(
   wanted: WantedRows,
 ): Promise<ClaimedRows> {
   const mailer = await mailerOf(deps, queue)
-  if (typeof mailer === 'object') {
-    if (mailer.state !== 'active')
-      return {
-        claims: [],
-        left: wanted.classes,
-        pause: { because: 'inactive', ms: INACTIVE_PAUSE_MS },
-      }
-    if (hasRates(mailer.rates))
-      return deps.db.transaction((tx) => claimPermitted(tx, mailer, queue, wanted))
-  }
+  if (mailer === 'held' || (typeof mailer === 'object' && mailer.state !== 'active'))
+    return {
+      claims: [],
+      left: wanted.classes,
+      pause: { because: 'inactive', ms: INACTIVE_PAUSE_MS },
+    }
+  if (typeof mailer === 'object' && hasRates(mailer.rates))
+    return deps.db.transaction((tx) => claimPermitted(tx, mailer, queue, wanted))
   return claimUpTo(deps.db, queue, wanted)
 }
 

@@ -1,0 +1,95 @@
+/** `postrider tenant show|suspend|activate|quota`. They share their use cases with the admin API. */
+import { type QuotaName, quotaNames, type Tenant, type UpdateTenantBody } from '@postrider/contract'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Config } from '../config.ts'
+import type { Db } from '../platform/db/index.ts'
+import { countQueued } from '../sending/index.ts'
+import { getTenant, type TenantDeps, updateTenant } from '../tenants/index.ts'
+import { json, named, type OnDatabase, type Result, table } from './output.ts'
+
+export interface TenantCommandDeps {
+  readonly onDatabase: OnDatabase
+  readonly config: () => Config
+}
+
+export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps): void {
+  const depsOn = (db: Db): TenantDeps => ({
+    db,
+    countQueued,
+    retentionMs: deps.config().retentionMs,
+  })
+  const change = (db: Db, tenantId: string, body: UpdateTenantBody) =>
+    resultOf(tenantId, () => updateTenant(depsOn(db), tenantId, body))
+  tenant
+    .command('show')
+    .description('show a tenant with its state, quotas and usage')
+    .argument('<tenant_id>')
+    .addOption(json())
+    .action(
+      deps.onDatabase((db, tenantId: string) =>
+        resultOf(tenantId, () => getTenant(depsOn(db), tenantId)),
+      ),
+    )
+  tenant
+    .command('suspend')
+    .description('let a tenant send nothing; its waiting mail is held')
+    .argument('<tenant_id>')
+    .addOption(json())
+    .action(deps.onDatabase((db, id: string) => change(db, id, { state: 'suspended' })))
+  tenant
+    .command('activate')
+    .description('let a suspended tenant send again; mail that was held goes out')
+    .argument('<tenant_id>')
+    .addOption(json())
+    .action(deps.onDatabase((db, id: string) => change(db, id, { state: 'active' })))
+  const quota = tenant
+    .command('quota')
+    .description('show the quotas of a tenant, or change those that are given')
+    .argument('<tenant_id>')
+  for (const name of quotaNames)
+    quota.option(`--${name.replaceAll('_', '-')} <n>`, 'a number, or none', readQuota)
+  quota
+    .addOption(json())
+    .action(
+      deps.onDatabase((db, id: string, options: Record<string, Quota | boolean>) =>
+        change(db, id, { quotas: quotasOf(options) }),
+      ),
+    )
+}
+
+type Quota = number | null
+
+/** Commander has the names in camel case. */
+function quotasOf(options: Record<string, Quota | boolean>): Partial<Record<QuotaName, Quota>> {
+  const given = quotaNames.flatMap((name) => {
+    const value = options[name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())]
+    return typeof value === 'number' || value === null ? [[name, value] as const] : []
+  })
+  return Object.fromEntries(given)
+}
+
+function readQuota(text: string): Quota {
+  if (text === 'none') return null
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a whole number, or none.')
+  return Number(text)
+}
+
+async function resultOf(tenantId: string, work: () => Promise<Tenant>): Promise<Result> {
+  const tenant = await named(`There is no tenant ${tenantId}`, work)
+  const { quotas, usage } = tenant
+  const limited = (used: number | undefined, max: number | null) =>
+    `${used ?? ''}${used === undefined ? '' : ' of '}${max ?? 'any number'}`
+  return {
+    json: { tenant },
+    text: table([
+      ['tenant', tenant.tenant_id],
+      ['name', tenant.name],
+      ['state', tenant.state],
+      ['created', tenant.created_at],
+      ['emails a second', limited(undefined, quotas.emails_per_second)],
+      ['emails today', limited(usage.emails_today, quotas.emails_per_day)],
+      ['queued', limited(usage.queued, quotas.queued_max)],
+      ['stored bytes', limited(usage.storage_bytes, quotas.storage_bytes_max)],
+    ]),
+  }
+}
