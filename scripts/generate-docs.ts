@@ -1,12 +1,12 @@
 /**
- * Writes the reference pages that are made from code: docs/config.md, docs/errors.md and
- * docs/failed-reasons.md.
+ * Writes the reference pages that are made from code: docs/config.md, docs/errors.md,
+ * docs/failed-reasons.md and docs/reference/permissions.md.
  *
  * `npm run docs` after a change; a test holds the committed pages against the code.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { errorCatalogue } from '../packages/contract/src/index.ts'
+import { errorCatalogue, userRoles } from '../packages/contract/src/index.ts'
 import { ADDRESS_CODES } from '../packages/mail/src/address-evidence.ts'
 import { CATEGORY_ORDER, classifyFailure } from '../packages/mail/src/classify-reply.ts'
 import { FAILURES } from '../packages/mail/src/failure-category.ts'
@@ -28,6 +28,7 @@ export function generatePages(): readonly Page[] {
     { file: new URL('config.md', docs), text: configPage() },
     { file: new URL('errors.md', docs), text: errorsPage() },
     { file: new URL('failed-reasons.md', docs), text: failedReasonsPage() },
+    { file: new URL('reference/permissions.md', docs), text: permissionsPage() },
   ]
 }
 
@@ -228,6 +229,47 @@ ${Object.values(WORDLESS)
   .map((sentence) => `- ${sentence}`)
   .join('\n')}
 `
+}
+
+interface Described {
+  readonly operationId: string
+  readonly 'x-required-scope'?: readonly string[]
+  readonly 'x-roles': readonly string[]
+}
+
+/** From the description that the service writes of its routes. */
+function permissionsPage(): string {
+  const document: { readonly paths: Record<string, Record<string, Described>> } = JSON.parse(
+    readFileSync(new URL('openapi.json', docs), 'utf8'),
+  )
+  const described = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  const rows = described.map((one) => {
+    const scopes = one['x-required-scope']
+    const allowed = scopes?.join() === 'content' ? 'with `content`' : 'yes'
+    const roles = userRoles.map((role) => (one['x-roles'].includes(role) ? allowed : ''))
+    return `| ${[`\`${one.operationId}\``, keysOf(scopes), ...roles].join(' | ')} |`
+  })
+  return `${NOTE}
+
+# Permissions
+
+Who may call which operation. [Roles](people.md#roles) are for people with a session, [scopes](http.md#scopes) for API
+keys. A test calls every operation in every way and compares the answers with this table.
+
+- A key with one of the scopes in \`keys\` may call the operation, and so may a key without scopes.
+- "With \`content\`": the person also needs the permission to read the content of mail.
+- The operator's token may call everything, on operations of a tenant with \`X-Postrider-Tenant\`.
+
+| operation | keys | ${userRoles.map((role) => `\`${role}\``).join(' | ')} |
+|---|---|${userRoles.map(() => '---|').join('')}
+${rows.join('\n')}
+`
+}
+
+/** @param scopes undefined: an operation of the operator */
+function keysOf(scopes: readonly string[] | undefined): string {
+  if (scopes === undefined) return 'none'
+  return scopes.length === 0 ? 'without scopes' : scopes.map((scope) => `\`${scope}\``).join(', ')
 }
 
 const JUDGED = [

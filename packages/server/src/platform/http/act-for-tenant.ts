@@ -7,6 +7,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, validationError } from '../errors.ts'
 import { isId } from '../ids.ts'
+import { isRead } from './is-read.ts'
 
 export const tenantHeader = 'X-Postrider-Tenant'
 
@@ -61,11 +62,6 @@ export async function identifyTenant(
     })
   request.isOperators = true
   return tenantId
-}
-
-/** Methods that change nothing. */
-export function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 
 /** Records what belongs into the audit log: after it was found to be fit, before it is begun. */

@@ -20,9 +20,9 @@ import type { FailureBudget } from '../../failure-budget.ts'
 import { newUlid } from '../../ids.ts'
 import { isSameSecret } from '../../same-secret.ts'
 import { continueTrace } from '../../trace.ts'
-import { identifyTenant, isRead, type OperatorAccess, tenantHeader } from '../act-for-tenant.ts'
+import { identifyTenant, type OperatorAccess, tenantHeader } from '../act-for-tenant.ts'
 import { jsonPointer } from '../body/json-body.ts'
-import type { PermissionRule } from '../sessions/decide-permission.ts'
+import { ruleOf } from '../sessions/decide-permission.ts'
 import { isSessionCall, type SessionAccess } from '../sessions/session.ts'
 import { admitPerson, permitOperator, permitTenant } from '../sessions/session-guard.ts'
 import type { RequestsUnderWay } from './requests-under-way.ts'
@@ -185,12 +185,10 @@ export function guardRoutes(app: FastifyInstance, guards: Guards): void {
 function sessionGuard(guards: Guards, { config, method }: RouteOptions) {
   const { sessions, underWay } = guards
   const isAdmin = config?.auth === 'admin'
-  const rule: PermissionRule = {
-    auth: isAdmin ? 'admin' : 'tenant',
-    isRead: [method].flat().every(isRead),
-    scopes: config?.scopes ?? [],
-    isForSupport: config?.operation?.details.isForSupport === true,
-  }
+  const rule = ruleOf(
+    { auth: isAdmin ? 'admin' : 'tenant', method: [method].flat()[0] ?? '' },
+    { ...config?.operation?.details, scopes: config?.scopes ?? [] },
+  )
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (sessions === undefined) throw new ApiError('unauthorized')
     const person = await admitPerson(request, sessions)

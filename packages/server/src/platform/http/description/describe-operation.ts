@@ -9,6 +9,7 @@ import {
 } from '@postrider/contract'
 import type { TSchema } from 'typebox'
 import { tenantHeader } from '../act-for-tenant.ts'
+import { rolesThatMayCall, ruleOf } from '../sessions/decide-permission.ts'
 import type { OperationExample } from './examples.ts'
 import { type AnswerHeader, type RequestHeader, refToHeaders, refToParameter } from './headers.ts'
 import type { Refusals } from './refusals.ts'
@@ -75,6 +76,7 @@ export function describeOperation(
     tags: [details.tag],
     security: SECURITY[auth],
     ...(auth === 'tenant' ? { 'x-required-scope': details.scopes ?? [] } : {}),
+    'x-roles': rolesThatMayCall(ruleOf(operations[id], details)),
     ...describeParameters(id, details, { shapes, example }),
     ...describeBody(details.body, { shapes, example }),
     responses: { [status]: success, ...refusals.of(errorsOf(id, details)) },

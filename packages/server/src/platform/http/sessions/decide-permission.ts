@@ -10,7 +10,9 @@ import {
   type MemberRole,
   operatorRoles,
   type UserRole,
+  userRoles,
 } from '@postrider/contract'
+import { isRead } from '../is-read.ts'
 
 /** What a person is to one call: over all tenants, or in the tenant that the call names. */
 export interface Standing {
@@ -51,13 +53,28 @@ export function hasContentByDefault(role: UserRole): boolean {
   return role === 'operator' || role === 'owner' || role === 'support'
 }
 
+/** From an operation's one definition. */
+export function ruleOf(
+  { auth, method }: { readonly auth: 'tenant' | 'admin'; readonly method: string },
+  details: { readonly scopes?: readonly ApiKeyScope[]; readonly isForSupport?: boolean },
+): PermissionRule {
+  const { scopes = [], isForSupport = false } = details
+  return { auth, isRead: isRead(method), scopes, isForSupport }
+}
+
+/** With the content of mail. */
+export function rolesThatMayCall(rule: PermissionRule): UserRole[] {
+  return userRoles.filter((role) => mayCall({ role, content: true }, rule))
+}
+
 export function mayCall(standing: Standing, rule: PermissionRule): boolean {
   const { role } = standing
   if (rule.auth === 'admin') return isOperatorRole(role) && (role === 'operator' || rule.isRead)
   const isContent = rule.scopes.length > 0 && rule.scopes.every((scope) => scope === 'content')
   if (isContent) return standing.content
   if (role === 'operator' || role === 'owner') return true
-  if (role === 'operator_viewer' && rule.isRead) return true
+  // What needs `mailers` even to be read shows secrets of providers.
+  if (role === 'operator_viewer' && rule.isRead && rule.scopes.includes('keys')) return true
   if (role === 'support' && rule.isForSupport) return true
   return rule.scopes.some((scope) => scopesOf(standing).includes(scope))
 }

@@ -1,0 +1,4 @@
+/** Methods that change nothing. */
+export function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}
