@@ -12,6 +12,8 @@ export interface BenchOrder {
   readonly backlog: number
   /** In the record of emails. */
   readonly recipients: number
+  /** Lines of a file. */
+  readonly suppressions: number
   /** The dispatcher in a process of its own where it else is with the sender. */
   readonly isApart: boolean
   /** Where CPU profiles of the service go, when they are wanted. */

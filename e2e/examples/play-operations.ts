@@ -251,8 +251,17 @@ async function suppressions({ call }: Scene): Promise<void> {
   const email = 'bob@example.com'
   await call('unsubscribeEmail', { body: { email } })
   await call('addSuppression', {
-    body: { email, note: 'Asked by telephone', expires_at: '2999-01-01T00:00:00Z' },
+    body: {
+      email: 'eve@example.com',
+      note: 'Asked by telephone',
+      expires_at: '2999-01-01T00:00:00.000Z',
+    },
   })
+  await call('importSuppressions', {
+    query: { format: 'sendgrid' },
+    text: 'status,reason,email,created\n5.1.1,550 No such user,joe@example.com,1732107662\n5.1.1,,joe,\n',
+  })
+  await call('exportSuppressions')
   await call('listSuppressions', { query: { email } })
   await call('getSuppression', { params: { email } })
   await call('subscribeEmail', { body: { email } })

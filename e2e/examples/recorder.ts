@@ -6,9 +6,12 @@ export interface Input {
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: object
+  /** In place of it: CSV. */
+  readonly text?: string
 }
 
-export interface Example extends Input {
+export interface Example extends Omit<Input, 'body' | 'text'> {
+  readonly body?: object | string
   /** An object; or text, where the operation answers no JSON. */
   readonly answer: unknown
 }
@@ -47,7 +50,7 @@ export function createRecorder(o: {
   return {
     examples,
     headers,
-    async call(id, { isExample = true, ...input } = {}) {
+    async call(id, { isExample = true, text: upload, ...input } = {}) {
       const { method, path, status, auth } = operations[id]
       const at = path.replaceAll(/\{(\w+)\}/g, (_, name) =>
         encodeURIComponent(input.params?.[name] ?? ''),
@@ -59,15 +62,17 @@ export function createRecorder(o: {
           ...input.headers,
           authorization: `Bearer ${auth === 'admin' ? o.adminToken : o.apiKey()}`,
           ...(input.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(upload === undefined ? {} : { 'content-type': 'text/csv' }),
         },
         ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+        ...(upload === undefined ? {} : { body: upload }),
       })
       const text = await response.text()
       if (response.status !== status) throw new Error(`${id}: ${response.status} ${text}`)
       const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
       const answer: unknown = isJson ? JSON.parse(text) : text
       if (isExample && !examples.has(id)) {
-        examples.set(id, { ...input, answer })
+        examples.set(id, { ...input, ...(upload === undefined ? {} : { body: upload }), answer })
         headers.set(
           id,
           [...response.headers.keys()].filter((name) => !USUAL.has(name)),

@@ -4,6 +4,7 @@ export { type ClientErrorCode, PostriderError, type PostriderErrorCode } from '.
 export type { PostriderOptions, RequestOptions } from './core/options.ts'
 export type { PagedList } from './core/pages.ts'
 export type {
+  AddSuppressionInput,
   ConfigureImapInput,
   ConfigureRelayInput,
   ConfigureSmtpInput,
@@ -21,5 +22,6 @@ export type {
   UpdateOAuthAppInput,
   UpdateSmtpInput,
   UpdateWebhookInput,
+  UploadInput,
 } from './inputs.ts'
 export { Postrider } from './postrider.ts'

@@ -26,6 +26,7 @@ import type {
   UpdateSmtpBody,
   UpdateWebhookBody,
 } from '@postrider/contract'
+import type { Upload } from './core/request.ts'
 import type { WithTimes } from './core/times.ts'
 
 export type SendEmailInput = WithTimes<SendEmailBody, 'send_at'>
@@ -54,6 +55,9 @@ export type GetStatisticsInput = WithTimes<GetStatisticsQuery, 'start' | 'end'>
 export type ListEventsInput = WithTimes<ListEventsQuery, 'start' | 'end'>
 export type ListWebhookDeliveriesInput = WithTimes<ListWebhookDeliveriesQuery, 'start' | 'end'>
 export type ReplayWebhookEventsInput = WithTimes<ReplayWebhookEventsBody, 'start' | 'end'>
+
+/** A file: its text, its bytes, or a `Blob` such as `await openAsBlob(path)` of `node:fs`. */
+export type UploadInput = Upload
 
 /** `event` is optional in this type only: the service refuses an update without it. */
 export type UpdateWebhookInput = Partial<UpdateWebhookBody>

@@ -172,6 +172,17 @@ describe('Postrider', () => {
       { email: 'a@b.com', expires_at: '1970-01-01T00:00:00.000Z' },
     ],
     [
+      'importSuppressions',
+      (client) => client.importSuppressions('"email"', { format: 'ses' }),
+      'email',
+      '?format=ses',
+    ],
+    [
+      'exportSuppressions',
+      async (client) => await new Response(await client.exportSuppressions()).json(),
+      undefined,
+    ],
+    [
       'listSuppressions',
       (client) => client.listSuppressions({ reason: 'bounced', email: 'a+b@c.com' }),
       undefined,
@@ -322,6 +333,19 @@ describe('Postrider', () => {
     const client = new Postrider({ apiKey: 'k' })
     const names = Object.entries(operations).filter(([, { auth }]) => auth === 'tenant')
     expect(names.map(([name]) => name).filter((name) => !(name in client))).toStrictEqual([])
+  })
+
+  it('sends a file as it is, with its type', async () => {
+    const server = await startScriptedServer(drop, ok, ok)
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    await client.importSuppressions(new Blob(['email\n', 'ä@b.com']))
+    await client.importSuppressions(new TextEncoder().encode('email\nä@b.com'))
+    expect(server.requests.map(({ headers, body }) => [headers['content-type'], body])).toEqual(
+      Array(3).fill(['text/csv', 'email\nä@b.com']),
+    )
+    await expect(client.importSuppressions(undefined as unknown as string)).rejects.toMatchObject({
+      code: 'invalid_argument',
+    })
   })
 
   it('keeps every operation under the path of basePath, with or without a slash', async () => {

@@ -58,6 +58,8 @@ import type {
   GetTenantAnswer,
   GetUserAnswer,
   GetWebhookDeliveryAnswer,
+  ImportSuppressionsAnswer,
+  ImportSuppressionsQuery,
   InboundDomain,
   InboundMessage,
   InboundUsername,
@@ -364,6 +366,32 @@ export class Postrider {
       { method: 'POST', path: '/v1/suppressions', body: suppression, isIdempotent: true },
       options,
     )
+  }
+
+  /**
+   * The file is CSV. Repeated safely: what is there counts as known. A large file takes longer than the
+   * usual `timeout`.
+   */
+  importSuppressions(
+    file: inputs.UploadInput,
+    query: ImportSuppressionsQuery = {},
+    options?: RequestOptions,
+  ): AnswerPromise<ImportSuppressionsAnswer> {
+    return this.#send(
+      {
+        method: 'POST',
+        path: '/v1/suppressions/import',
+        query: { ...query },
+        upload: { type: 'text/csv', file },
+        isIdempotent: true,
+      },
+      options,
+    )
+  }
+
+  /** The stream fails when the export breaks off. */
+  exportSuppressions(options?: RequestOptions): AnswerPromise<ByteStream> {
+    return this.#open({ method: 'GET', path: '/v1/suppressions/export' }, options)
   }
 
   /** With what it was suppressed by; an address that is not suppressed is a 404. */

@@ -13,7 +13,7 @@ import { oauthProviders } from './oauth.ts'
 import { memberRoles } from './people.ts'
 import { relayKinds } from './relays.ts'
 import { recipientStatuses, recipientTypes } from './sending.ts'
-import { suppressionReasons } from './suppressions.ts'
+import { suppressionFormats, suppressionReasons } from './suppressions.ts'
 import { apiKeyScopes } from './tenants.ts'
 
 /** By the name of the export. */
@@ -53,6 +53,7 @@ export const componentDescriptions: Readonly<Record<string, string>> = {
   PlainAnswer: 'It was done; there is nothing more to tell',
   PhishingSettings: 'Settings of phishing protection',
   Recipient: 'A recipient, and where it stands',
+  RefusedLine: 'A line of a file that was passed over',
   SendSettings: 'How it is sent, and what is told of it',
   SmtpConfigChange: 'What changes; the rest stays',
   StatisticRates: 'Shares, and opens and clicks for each delivery',
@@ -112,6 +113,10 @@ export const wordLists: Readonly<Record<string, WordList>> = {
     enum: secureModes,
     description:
       '`SSL`: implicit TLS. `Tls`: STARTTLS is required. `Auto`: implicit TLS on its usual port, else STARTTLS where offered. `None`: plain text',
+  },
+  SuppressionFormat: {
+    enum: suppressionFormats,
+    description: 'Whose export a file of suppressions is',
   },
   SuppressionReason: { enum: suppressionReasons, description: 'Why an address is not sent to' },
   UncertainPolicy: {

@@ -83,6 +83,18 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  importSuppressions: {
+    method: 'POST',
+    path: '/v1/suppressions/import',
+    status: 200,
+    auth: 'tenant',
+  },
+  exportSuppressions: {
+    method: 'GET',
+    path: '/v1/suppressions/export',
+    status: 200,
+    auth: 'tenant',
+  },
   getSuppression: {
     method: 'GET',
     path: '/v1/suppressions/{email}',

@@ -120,6 +120,40 @@ export type AddSuppressionBody = Static<typeof addSuppressionBody>
 export const addSuppressionAnswer = answer({ suppression })
 export type AddSuppressionAnswer = Static<typeof addSuppressionAnswer>
 
+/** A file, in octets; and refused lines that an answer names. */
+export const suppressionFileBytesMax = 40 * 1024 * 1024
+export const refusedLinesMax = 1_000
+
+export const importSuppressionsQuery = closedObject({
+  format: Type.Optional(
+    Type.Enum([...suppressionFormats], {
+      description: 'Whose export the file is; `postrider` when left out',
+    }),
+  ),
+})
+export type ImportSuppressionsQuery = Static<typeof importSuppressionsQuery>
+
+export const refusedLine = closedObject({
+  line: Type.Integer({
+    minimum: 1,
+    description: 'Where it begins in the file; the header is line 1',
+  }),
+  message: Type.String({ description: 'What is wrong with it' }),
+})
+export type RefusedLine = Static<typeof refusedLine>
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+export const importSuppressionsAnswer = answer({
+  added: count('Addresses that were not suppressed before'),
+  known: count('Lines whose address was suppressed already'),
+  refused: Type.Array(refusedLine, {
+    description: `Lines that were passed over, of very many the first ${refusedLinesMax}`,
+  }),
+  refused_count: count('All lines that were passed over'),
+})
+export type ImportSuppressionsAnswer = Static<typeof importSuppressionsAnswer>
+
 export const listSuppressionsQuery = closedObject({
   email: Type.Optional(email),
   reason: Type.Optional(reason),

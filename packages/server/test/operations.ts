@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
+import type { Logger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { emptyTables } from './empty-tables.ts'
@@ -24,6 +25,8 @@ export type Key = keyof typeof KEYS | 'nobody'
 export interface CallOptions {
   readonly key?: Key
   readonly body?: unknown
+  /** In place of it: a file. */
+  readonly csv?: string | Buffer
   /** With its question mark. */
   readonly query?: string
   readonly params?: Readonly<Record<string, string>>
@@ -39,11 +42,18 @@ export interface Operations<Id extends OperationId> {
   ): Promise<{ status: number; body: any }>
 }
 
+export interface OperationDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Logger
+}
+
 /** `table` is emptied before each test. */
 export function useOperations<Id extends OperationId>(o: {
-  readonly routes: (app: FastifyInstance, deps: { readonly db: Db; readonly clock: Clock }) => void
+  readonly routes: (app: FastifyInstance, deps: OperationDeps) => void
   readonly table: string
-  readonly answers: Readonly<Record<Id, TSchema>>
+  /** Of those that answer JSON. */
+  readonly answers: Readonly<Record<Id, TSchema | undefined>>
 }): Operations<Id> {
   let database: TestDatabase
   let app: FastifyInstance
@@ -54,7 +64,7 @@ export function useOperations<Id extends OperationId>(o: {
       metrics: createMetrics(),
       authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
     })
-    o.routes(app, { db: database.db, clock: createClock() })
+    o.routes(app, { db: database.db, clock: createClock(), log: silent })
     await app.ready()
   })
   afterAll(async () => {
@@ -68,7 +78,7 @@ export function useOperations<Id extends OperationId>(o: {
     get db() {
       return database.db
     },
-    async call(id, { key = 'a', body, query = '', params = {} } = {}) {
+    async call(id, { key = 'a', body, csv, query = '', params = {} } = {}) {
       const { method, path, status } = operations[id]
       const url = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ''))
       const response = await app.inject({
@@ -77,11 +87,14 @@ export function useOperations<Id extends OperationId>(o: {
         headers: {
           authorization: `Bearer ${key}`,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(csv === undefined ? {} : { 'content-type': 'text/csv' }),
         },
         ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+        ...(csv === undefined ? {} : { payload: csv }),
       })
-      const answer = response.json()
-      if (response.statusCode === status)
+      const isJson = String(response.headers['content-type']).startsWith('application/json')
+      const answer = isJson ? response.json() : response.payload
+      if (response.statusCode === status && o.answers[id] !== undefined)
         expect([id, Check(o.answers[id], answer)]).toEqual([id, true])
       return { status: response.statusCode, body: answer }
     },

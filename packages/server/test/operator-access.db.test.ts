@@ -6,6 +6,7 @@ import { DatabaseUnavailableError } from '../src/platform/db/index.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { createFileLimits } from '../src/suppressions/create.ts'
 import { suppressionRoutes } from '../src/suppressions/routes.ts'
 import { createKeyAuthenticator, createOperatorAccess, createTenant } from '../src/tenants/index.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -36,7 +37,7 @@ beforeAll(async () => {
         isAway ? Promise.reject(new DatabaseUnavailableError('away')) : access.begin(call),
     },
   })
-  suppressionRoutes(app, { db, clock: createClock() })
+  suppressionRoutes(app, { db, log, clock: createClock(), ...createFileLimits() })
   tenant = await createTenant({ db }, { name: 'Acme' })
 })
 afterAll(async () => {

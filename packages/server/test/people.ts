@@ -6,7 +6,7 @@ import { createClock } from '../src/platform/clock.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
-import { suppressionRoutes } from '../src/suppressions/routes.ts'
+import { createSuppressions } from '../src/suppressions/create.ts'
 import { createTenants } from '../src/tenants/create.ts'
 import { createTenant } from '../src/tenants/index.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -96,7 +96,7 @@ export function usePeople(publicUrl = ORIGIN): People {
     })
     tenants.routes(app)
     people.routes(app)
-    suppressionRoutes(app, { db, clock: createClock() })
+    createSuppressions({ db, log, clock: createClock() }).routes(app)
     acme = await createTenant({ db }, { name: 'Acme' })
     other = await createTenant({ db }, { name: 'Other' })
     return async () => await app.close()

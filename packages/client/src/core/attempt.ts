@@ -7,7 +7,7 @@ export interface AttemptInput {
   readonly url: string
   readonly method: string
   readonly headers: Headers
-  readonly body: string | undefined
+  readonly body: string | Uint8Array<ArrayBuffer> | Blob | undefined
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
 }

@@ -29,6 +29,8 @@ export interface Call {
   /** What is undefined is left out. */
   readonly query?: Readonly<Record<string, unknown>> | undefined
   readonly body?: unknown
+  /** In place of a JSON body: a file, sent as it is. */
+  readonly upload?: { readonly type: string; readonly file: Upload }
   /** In place of parameters and body: the path takes its parameters out of it, the rest is the body. */
   readonly input?: object
   /** Whether the service honours `Idempotency-Key` here, so that a POST may be repeated. */
@@ -36,6 +38,9 @@ export interface Call {
   /** Of a POST: carried out twice it has done the same as once. Other methods always are so. */
   readonly isIdempotent?: boolean
 }
+
+/** What can be sent a second time. */
+export type Upload = string | Uint8Array<ArrayBuffer> | Blob
 
 export type Send = <Answer>(call: Call, options?: RequestOptions) => AnswerPromise<Answer>
 
@@ -119,12 +124,15 @@ function prepare(deps: SendDeps, call: Call, options: RequestOptions) {
   for (const name of ['body', 'input'] as const)
     if (name in call && (call[name] ?? undefined) === undefined)
       throw invalidArgument('The payload is missing')
+  const { upload } = call
+  if ('upload' in call && (upload?.file ?? undefined) === undefined)
+    throw invalidArgument('The file is missing')
   const { parameters, body } = call.input === undefined ? call : divide(path, call.input)
   return {
     url: deps.basePath + fillPath(path, parameters ?? {}) + queryOf(query),
     method,
-    headers: headersOf(deps, body !== undefined, options),
-    body: method === 'GET' ? undefined : serialize(body),
+    headers: headersOf(deps, upload?.type ?? (body === undefined ? undefined : JSON_TYPE), options),
+    body: method === 'GET' ? undefined : (upload?.file ?? serialize(body)),
     isRepeatable:
       method !== 'POST' ||
       call.isIdempotent === true ||
@@ -141,7 +149,13 @@ function divide(path: string, input: object): Pick<Call, 'parameters' | 'body'> 
   }
 }
 
-function headersOf(deps: SendDeps, hasBody: boolean, options: RequestOptions): Headers {
+const JSON_TYPE = 'application/json'
+
+function headersOf(
+  deps: SendDeps,
+  contentType: string | undefined,
+  options: RequestOptions,
+): Headers {
   const headers = new Headers()
   if (deps.userAgent !== undefined) headers.set('user-agent', deps.userAgent)
   try {
@@ -153,8 +167,8 @@ function headersOf(deps: SendDeps, hasBody: boolean, options: RequestOptions): H
     if (headers.has(name)) throw invalidArgument(`headers must not set ${name}`)
   }
   headers.set('authorization', `Bearer ${deps.apiKey}`)
-  headers.set('accept', 'application/json')
-  if (hasBody) headers.set('content-type', 'application/json')
+  headers.set('accept', JSON_TYPE)
+  if (contentType !== undefined) headers.set('content-type', contentType)
   if (options.idempotencyKey !== undefined) {
     if (!/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
       throw invalidArgument('idempotencyKey must be 1 to 255 visible ASCII characters')

@@ -7,6 +7,7 @@
  * and in either format the connection is cut, so that no part is taken for the whole.
  */
 import { type EmailLog, type ExportEmailLogsQuery, emailLog } from '@postrider/contract'
+import { toCsvField } from '../platform/csv-field.ts'
 import type { Db } from '../platform/db/index.ts'
 import { listLogs } from './list-logs.ts'
 
@@ -54,23 +55,9 @@ export async function exportLogs(
 }
 
 const COLUMNS = Object.keys(emailLog.properties) as (keyof EmailLog)[]
-const FORMULA = /^[=+\-@\t\r]/
-const NEEDS_QUOTES = /[",\r\n]/
 
 const csvHeader = `${COLUMNS.join()}\r\n`
 
-/**
- * A log as a line of CSV (RFC 4180), in UTF-8.
- *
- * A text that a spreadsheet would take for a formula gets an apostrophe in front: recipients and
- * their servers write into subjects, addresses and reasons.
- */
 function toCsv(log: EmailLog): string {
-  return `${COLUMNS.map((name) => toField(log[name])).join()}\r\n`
-}
-
-function toField(value: string | number | null): string {
-  if (typeof value !== 'string') return value === null ? '' : String(value)
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return `${COLUMNS.map((name) => toCsvField(log[name])).join()}\r\n`
 }

@@ -124,6 +124,11 @@ export function ulidAtTime(ms: number): string {
   return encodeTime(ms, 10) + '0'.repeat(16)
 }
 
+/** A ULID that says that time, and is unlike any other. */
+export function newUlidAt(ms: number): string {
+  return encodeTime(ms, TIME_LENGTH) + newUlid().slice(TIME_LENGTH)
+}
+
 /** When a bare or prefixed ULID was made. */
 export function timeOfUlid(id: string): Date {
   return new Date(millisOfUlid(id))

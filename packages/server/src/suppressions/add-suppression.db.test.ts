@@ -8,13 +8,14 @@ import {
 import { describe, expect, it } from 'vitest'
 import { type Key, useOperations } from '../../test/operations.ts'
 import { silent } from '../../test/sending.ts'
+import { createFileLimits } from './create.ts'
 import { createExpiryJanitor } from './expiry-janitor.ts'
 import { findSuppressed } from './index.ts'
 import { suppressionRoutes } from './routes.ts'
 import { suppressAddress } from './suppress-address.ts'
 
 const api = useOperations({
-  routes: suppressionRoutes,
+  routes: (app, deps) => suppressionRoutes(app, { ...deps, ...createFileLimits() }),
   table: 'suppressions_address',
   answers: {
     addSuppression: addSuppressionAnswer,

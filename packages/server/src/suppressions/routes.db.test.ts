@@ -8,12 +8,13 @@ import {
 } from '@postrider/contract'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Key, useOperations } from '../../test/operations.ts'
+import { createFileLimits } from './create.ts'
 import { findSuppressed } from './index.ts'
 import { suppressionRoutes } from './routes.ts'
 import { suppressAddress } from './suppress-address.ts'
 
 const api = useOperations({
-  routes: suppressionRoutes,
+  routes: (app, deps) => suppressionRoutes(app, { ...deps, ...createFileLimits() }),
   table: 'suppressions_address',
   answers: {
     subscribeEmail: subscribeEmailAnswer,

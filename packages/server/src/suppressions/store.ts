@@ -27,7 +27,8 @@ export interface SuppressionRow extends SuppressionKey {
 }
 
 /** From the weakest: who asked not to be written to stays suppressed when bounces are forgiven. */
-const STRENGTH = `array['bounced', 'manual', 'unsubscribed', 'complained']`
+const REASONS = ['bounced', 'manual', 'unsubscribed', 'complained'] as const
+const STRENGTH = `array[${REASONS.map((reason) => `'${reason}'`).join()}]`
 const HAS_ENDED = 's.expires_at <= now()'
 const WINS = `(${HAS_ENDED} is true
               or array_position(${STRENGTH}, excluded.reason) > array_position(${STRENGTH}, s.reason)
@@ -56,11 +57,26 @@ const PUT = statement(
    returning id`,
 )
 
-/** The addresses differ. */
 export type NewRow = Omit<SuppressionRow, 'tenantId'>
 
+/** What the statement makes of two rows of one address, of which it takes one only. */
+export function mergeRows(a: NewRow, b: NewRow): NewRow {
+  const stronger = REASONS.indexOf(b.reason) > REASONS.indexOf(a.reason) ? b : a
+  const expiresAt =
+    a.expiresAt === null || b.expiresAt === null ? null : later(a.expiresAt, b.expiresAt)
+  return {
+    ...a,
+    ...{ reason: stronger.reason, source: stronger.source, note: stronger.note },
+    expiresAt,
+  }
+}
+
+function later(a: Date, b: Date): Date {
+  return a > b ? a : b
+}
+
 /**
- * Of two reasons for one address the stronger stays, with its source and note, and of two ends the later;
+ * The addresses differ. Of two reasons for one address the stronger stays, with its source and note, and of two ends the later;
  * the address keeps its id. With `isAmended` an equal reason counts as the stronger, with its end. Answers
  * the ids of those that were not suppressed before.
  */

@@ -23,6 +23,8 @@ import { failureOf } from '../../src/relays/sparkpost/classify-errors.ts'
 import { readCallback } from '../../src/relays/sparkpost/read-callback.ts'
 import { readSent } from '../../src/relays/sparkpost/read-sent.ts'
 import { readIdempotencyKey } from '../../src/sending/accept/idempotency.ts'
+import { createCsvReader } from '../../src/suppressions/files/csv-reader.ts'
+import { createLineReader, type LineReader } from '../../src/suppressions/files/read-line.ts'
 import { createTrackingTokens } from '../../src/tracking/tokens.ts'
 import { createHeaderMask } from '../../src/webhooks/dispatch/request/mask-header-values.ts'
 import { parseRetryAfter } from '../../src/webhooks/dispatch/settle/decide-delivery.ts'
@@ -32,6 +34,7 @@ import { bytes, type Parser, refusing, utf8 } from './parser.ts'
 const KIB = 1024
 const MIB = 1024 * KIB
 const HEADER_BYTES = 16 * KIB
+const PIECE_CHARS = 48 * KIB
 const NOW = new Date('2026-11-20T12:00:00Z')
 const key = { tenantId: 'tn_a', appId: 'app_a' }
 const app: OAuthApp = {
@@ -61,6 +64,25 @@ const answerOf = (body: string, status: number) => ({
   body,
 })
 
+/** As it comes, in pieces. */
+function readFile(text: string): number {
+  const csv = createCsvReader()
+  const facts = { format: 'postrider', source: {}, now: NOW } as const
+  let reader: LineReader | undefined
+  let read = 0
+  for (let at = 0; at <= text.length; at += PIECE_CHARS) {
+    const records = csv.push(text.slice(at, at + PIECE_CHARS))
+    if (at + PIECE_CHARS > text.length) records.push(...csv.end())
+    for (const record of records) {
+      if ('problem' in record) continue
+      const made = reader === undefined ? createLineReader(record.fields, facts) : undefined
+      if (made !== undefined && 'read' in made) reader = made.read
+      if (reader !== undefined && 'id' in reader(record.fields)) read += 1
+    }
+  }
+  return read
+}
+
 export const webParsers: readonly Parser[] = [
   {
     name: 'a JSON body',
@@ -68,6 +90,13 @@ export const webParsers: readonly Parser[] = [
     bytesMax: MIB,
     thread: 'main',
     run: (text) => refusing(() => parseJson(bytes(text))),
+  },
+  {
+    name: 'a file of suppressions',
+    kinds: ['csv file', 'json body', 'http header'],
+    bytesMax: 256 * KIB,
+    thread: 'main',
+    run: (text) => readFile(utf8(text)),
   },
   {
     name: 'a callback of SparkPost',

@@ -12,6 +12,7 @@ import {
 } from './mail.ts'
 import { smtpCommand, smtpReply } from './smtp.ts'
 import {
+  csvFile,
   httpHeader,
   idToken,
   jsonBody,
@@ -45,6 +46,7 @@ export const bombMaterials = {
   'id token': idToken,
   'tracker path': trackerPath,
   'http header': httpHeader,
+  'csv file': csvFile,
 } as const satisfies Readonly<Record<string, Material>>
 
 export type BombKind = keyof typeof bombMaterials

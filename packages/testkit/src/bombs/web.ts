@@ -127,6 +127,12 @@ export const trackerPath: Material = {
   pairs: [],
 }
 
+export const csvFile: Material = {
+  frames: [['email,reason,note\n', '\na@example.com,,\n'], ['', '']],
+  units: ['"\n', ',"', '"",', '""', '","', '"a\n', 'a"b,', '\n"', '"""\n', '""""\n', 'a@example.com,,"\n', "'='", 'email,'],
+  pairs: [['"', '"']],
+} // biome-ignore format: a list
+
 export const httpHeader: Material = {
   frames: [['', '']],
   units: [

@@ -287,7 +287,8 @@ function acceptOnlyJson(app: FastifyInstance): void {
   app.addHook('onClose', () => reader.stop())
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const { schema } = request.routeOptions
+    const { schema, config } = request.routeOptions
+    if (config.uploads !== undefined) return done(notUpload(config.uploads))
     if (!isJsonContentType(request.headers['content-type']))
       return done(new ApiError('unsupported_media_type'))
     const refusal = refuseEncoded(request.headers)
@@ -305,6 +306,11 @@ function acceptOnlyJson(app: FastifyInstance): void {
       }
     })
   })
+  app.addContentTypeParser('text/csv', (request, _payload, done) => {
+    const refusal = refuseUpload(request)
+    // The handler reads it.
+    done(refusal ?? null, undefined)
+  })
   app.addHook('preValidation', (request, _reply, done) => {
     const schema = request.routeOptions.schema?.body as object | undefined
     if (schema === undefined || request.body !== undefined) return done(refuseUnreadBody(request))
@@ -312,6 +318,21 @@ function acceptOnlyJson(app: FastifyInstance): void {
     // Nothing is required, so nothing need be sent.
     request.body = {}
     done()
+  })
+}
+
+function refuseUpload({ headers, routeOptions }: FastifyRequest): ApiError | undefined {
+  const { uploads } = routeOptions.config
+  if (uploads === undefined) return new ApiError('unsupported_media_type')
+  const [, charset = 'utf-8'] =
+    /;\s*charset="?([^";\s]+)/i.exec(headers['content-type'] ?? '') ?? []
+  if (charset.toLowerCase() !== 'utf-8') return notUpload(uploads)
+  return refuseEncoded(headers)
+}
+
+function notUpload(mediaType: string): ApiError {
+  return new ApiError('unsupported_media_type', {
+    message: `Content-Type must be ${mediaType}, in UTF-8`,
   })
 }
 

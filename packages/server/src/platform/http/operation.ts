@@ -11,6 +11,7 @@ import type { Static, TSchema } from 'typebox'
 import { type Commits, watchCommits } from '../db/index.ts'
 import { idIn } from './act-for-tenant.ts'
 import type { TenantIdentity } from './bounds/admission.ts'
+import { createUpload, type Upload } from './bounds/upload.ts'
 import type { DescribedOperation, OperationDetails } from './description/describe-operation.ts'
 import { afterCommit } from './error-answer.ts'
 
@@ -18,6 +19,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The operation of the contract that the route is, as it is described. */
     operation?: DescribedOperation
+    /** The media type of the body, which its handler reads as it comes (bounds/upload.ts). */
+    uploads?: string
   }
 }
 
@@ -80,6 +83,37 @@ export function addStreamOperation<
   addRoute<Id, undefined, Query, Params>(app, id, described, (call) => spec.handle(call))
 }
 
+/** An operation whose body is read as it comes, and may be longer than what is held of it. */
+export interface UploadOperationSpec<
+  Id extends OperationId,
+  Query extends TSchema | undefined,
+  Answer extends TSchema,
+> extends Omit<OperationDetails, 'body' | 'params'> {
+  readonly uploads: string
+  readonly bodyBytesMax: number
+  readonly query?: Query
+  readonly answer: Answer
+  handle(
+    call: Call<Id, undefined, Query, undefined> & { readonly upload: Upload },
+  ): Promise<Omit<Static<Answer>, 'success'>>
+}
+
+export function addUploadOperation<
+  Id extends OperationId,
+  Answer extends TSchema,
+  Query extends TSchema | undefined = undefined,
+>(app: FastifyInstance, id: Id, spec: UploadOperationSpec<Id, Query, Answer>): void {
+  const described = { id, details: spec, answer: spec.answer }
+  addRoute<Id, undefined, Query, undefined>(app, id, described, async (call) => {
+    const upload = createUpload(call.request, spec.bodyBytesMax)
+    try {
+      return { success: true, ...(await spec.handle({ ...call, upload })) }
+    } finally {
+      upload.passOver()
+    }
+  })
+}
+
 export function addOperation<
   Id extends OperationId,
   Answer extends TSchema,
@@ -106,7 +140,7 @@ function addRoute<
   answerTo: (call: Call<Id, Body, Query, Params>) => Promise<unknown>,
 ): void {
   const { method, path, status, auth } = operations[id]
-  const { body, query, params, scopes = [], bodyBytesMax } = operation.details
+  const { body, query, params, scopes = [], bodyBytesMax, uploads } = operation.details
   const schema: FastifySchema = {
     ...(body === undefined ? {} : { body }),
     ...(query === undefined ? {} : { querystring: query }),
@@ -115,7 +149,7 @@ function addRoute<
   app.route({
     method,
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { auth, scopes, operation },
+    config: { auth, scopes, operation, ...(uploads === undefined ? {} : { uploads }) },
     ...(bodyBytesMax === undefined ? {} : { bodyLimit: bodyBytesMax }),
     schema,
     async handler(request, reply) {

@@ -92,8 +92,9 @@ export function boundBodies(
     const length = headers['content-length']
     const isEmpty =
       length === undefined ? headers['transfer-encoding'] === undefined : length === '0'
-    // The framework reads no body of a GET.
-    if (isEmpty || method === 'GET' || method === 'HEAD') return done()
+    // The framework reads no body of a GET. An upload is bounded by who reads it.
+    const isUpload = request.routeOptions.config.uploads !== undefined
+    if (isEmpty || isUpload || method === 'GET' || method === 'HEAD') return done()
     const group = groupOf(request)
     const declared = Math.min(Number(length ?? 0), request.routeOptions.bodyLimit ?? 0)
     if (!memory.hasRoom(group, declared)) return done(noRoom())

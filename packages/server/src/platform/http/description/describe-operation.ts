@@ -33,6 +33,8 @@ export interface OperationDetails {
   /** Of a successful answer, beyond `X-Request-Id`. */
   readonly answerHeaders?: readonly AnswerHeader[]
   readonly bodyBytesMax?: number
+  /** The media type of a body that is read as a stream. */
+  readonly uploads?: string
   /** Each call is in the audit log. Calls of the operator for a tenant are there in any case. */
   readonly isAudited?: boolean
 }
@@ -78,7 +80,7 @@ export function describeOperation(
     ...(auth === 'tenant' ? { 'x-required-scope': details.scopes ?? [] } : {}),
     'x-roles': rolesThatMayCall(ruleOf(operations[id], details)),
     ...describeParameters(id, details, { shapes, example }),
-    ...describeBody(details.body, { shapes, example }),
+    ...describeBody(details, { shapes, example }),
     responses: { [status]: success, ...refusals.of(errorsOf(id, details)) },
   })
 }
@@ -100,7 +102,9 @@ const SECURITY = {
   tenant: [{ apiKey: [] }, { adminToken: [], actingFor: [] }],
 }
 
-function describeBody(body: TSchema | undefined, { shapes, example }: Told): object {
+function describeBody({ body, uploads }: OperationDetails, { shapes, example }: Told): object {
+  if (uploads !== undefined)
+    return { requestBody: { required: true, content: { [uploads]: uploadOf(uploads, example) } } }
   if (body === undefined) return {}
   const required = 'required' in body && Array.isArray(body.required) && body.required.length > 0
   const content = {
@@ -108,6 +112,11 @@ function describeBody(body: TSchema | undefined, { shapes, example }: Told): obj
     ...(example?.body === undefined ? {} : { example: example.body }),
   }
   return { requestBody: { required, content: { 'application/json': content } } }
+}
+
+function uploadOf(mediaType: string, example: OperationExample | undefined): object {
+  const told = example?.body === undefined ? {} : { example: example.body }
+  return { schema: schemaOf(mediaType), ...told }
 }
 
 interface Told {

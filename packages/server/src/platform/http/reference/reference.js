@@ -85,11 +85,12 @@ function makeForm({ method, path }, api) {
     const value = parameter.in === 'header' ? '' : (parameter.example ?? '')
     return { parameter, input: element('input', { value, name: parameter.name }) }
   })
-  const body = operation.requestBody?.content['application/json']
+  const [[type, body] = []] = Object.entries(operation.requestBody?.content ?? {})
+  const example = body?.example ?? {}
   const text = element('textarea', {
     name: 'body',
     spellcheck: false,
-    value: JSON.stringify(body?.example ?? {}, null, 2),
+    value: typeof example === 'string' ? example : JSON.stringify(example, null, 2),
   })
   const key = element('input', {
     type: 'password',
@@ -116,18 +117,17 @@ function makeForm({ method, path }, api) {
     send.disabled = true
     output.hidden = false
     output.textContent = 'Sending …'
-    output.textContent = await call({ method, path, inputs, body: body && text.value }).catch(
-      (error) => `No answer: ${error.message}`,
-    )
+    const request = { method, path, inputs, type, body: body && text.value }
+    output.textContent = await call(request).catch((error) => `No answer: ${error.message}`)
     send.disabled = false
   })
   return form
 }
 
-async function call({ method, path, inputs, body }) {
+async function call({ method, path, inputs, type, body }) {
   const headers = new Headers()
   if (keyInput.value) headers.set('authorization', `Bearer ${keyInput.value}`)
-  if (body) headers.set('content-type', 'application/json')
+  if (body) headers.set('content-type', type)
   let filled = path.slice(1)
   const query = new URLSearchParams()
   for (const { parameter, input } of inputs) {

@@ -156,7 +156,7 @@ ${group.webhooks.map(([event, { post }]) => (post === undefined ? '' : writeWebh
 function writeOperation(operation: Shown, document: Document): string {
   const { operationId, summary, description, method, path, requestBody } = operation
   const parameters = (operation.parameters ?? []).map((one) => resolve(one, document))
-  const body = requestBody?.content['application/json']
+  const [[type = '', body] = []] = Object.entries(requestBody?.content ?? {})
   const [[status = '', answer] = []] = Object.entries(operation.responses)
   return `<section class="operation" id="${operationId}" data-method="${method}" data-path="${escapeHtml(path)}">
 <div class="about">
@@ -165,16 +165,16 @@ function writeOperation(operation: Shown, document: Document): string {
 ${writeMarkdown(description ?? '')}
 <p class="scope">${writeScope(operation)}</p>
 ${parameters.length === 0 ? '' : `<h4>Parameters</h4>${writeParameters(parameters)}`}
-${body === undefined ? '' : `<h4>Body</h4>${writeContent(body, document)}`}
+${body === undefined ? '' : `<h4>Body</h4>${writeTyped(type, body, document)}`}
 <h4>Answer ${status}</h4>
 ${Object.entries(answer?.content ?? {})
-  .map(([type, content]) => writeAnswer(type, content, document))
+  .map(([kind, content]) => writeTyped(kind, content, document))
   .join('\n')}
 <details><summary>Refusals</summary>${writeRefusals(operation, document)}</details>
 </div>
 <div class="examples">
 <h4>Request</h4>
-<pre><code>${writeCurl(operation, { parameters, body, document })}</code></pre>
+<pre><code>${writeCurl(operation, { parameters, type, body, document })}</code></pre>
 ${writeExample(`Answer ${status}`, Object.values(answer?.content ?? {})[0]?.example)}
 </div>
 </section>`
@@ -226,7 +226,7 @@ function writeContent({ schema }: Content, document: Document): string {
   return shape?.properties === undefined ? `<p>${writeType(schema)}</p>` : writeFields(shape)
 }
 
-function writeAnswer(type: string, content: Content, document: Document): string {
+function writeTyped(type: string, content: Content, document: Document): string {
   if (type === 'application/json') return writeContent(content, document)
   return `<p><code>${escapeHtml(type)}</code></p>`
 }
@@ -252,6 +252,8 @@ function writeCurl(
   { method, path }: Shown,
   o: {
     readonly parameters: readonly (Parameter & { readonly example?: unknown })[]
+    /** Of the body. */
+    readonly type: string
     readonly body: Content | undefined
     readonly document: Document
   },
@@ -273,8 +275,10 @@ function writeCurl(
     ...(o.body === undefined
       ? []
       : [
-          "-H 'Content-Type: application/json'",
-          `-d '${writeJson(o.body.example ?? {}).replaceAll('&#39;', "'\\''")}'`,
+          `-H 'Content-Type: ${escapeHtml(o.type)}'`,
+          o.type === 'application/json'
+            ? `-d '${writeJson(o.body.example ?? {}).replaceAll('&#39;', "'\\''")}'`
+            : '--data-binary @FILE',
         ]),
   ]
   return lines.join(' \\\n  ')
