@@ -143,6 +143,7 @@ async function mailers({ call, world, receiver, servers }: Scene): Promise<void>
   const params = { mailer_id: mailer.mailer_id }
   await call('updateSMTP', { params, body: { limits: { per_minute: 60 } } })
   await call('getSMTPConfig', { params })
+  await call('getMailerActivity', { params })
   const imap = await world.newImapServer({
     tls: { mode: 'implicit', ...certificate },
     auth: { users },
@@ -223,6 +224,7 @@ async function emails({ call, receiver }: Scene): Promise<string> {
   await call('listEvents', { query: { ref_id } })
   const day = logs[0].created_at.slice(0, 10)
   await call('getStatistics', { query: { start: day, end: day, group_by: 'recipient_domain' } })
+  await call('getOverview', { query: { start: day, end: day } })
   await call('rescueEmails', { body: { ref_ids: [refused.ref_id] } })
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString()
   const later = await call('sendEmail', {

@@ -34,6 +34,8 @@ export function createSettle({ texts, servers }: Settling): <T>(value: T) => T {
   const settle = (value: unknown, name = ''): unknown => {
     if (name === 'timings' && value !== null) return TIMINGS
     if (name === 'mailbox') return MAILBOX
+    // One of a day's: which of them begins at midnight differs.
+    if (name === 'intervals' && Array.isArray(value) && value.length > 100) return [INTERVAL]
     if (typeof value === 'string') return settleText(value)
     if (typeof value === 'number') return NUMBERS[name] ?? value
     if (Array.isArray(value)) return value.map((item) => settle(item))
@@ -84,4 +86,5 @@ const MAILBOX = {
   last_read_at: '2026-11-20T13:01:02.123Z',
   last_error: null,
 }
+const INTERVAL = { at: '2026-11-20T13:00:00.000Z', sent: 0, deferred: 0, failed: 0 }
 const TIMINGS = { dns_ms: 3, connect_ms: 11, tls_ms: 19, first_byte_ms: 60, total_ms: 61 }

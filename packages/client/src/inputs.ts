@@ -9,6 +9,7 @@ import type {
   CreateKeyBody,
   ExportEmailLogsQuery,
   GetEmailLogsQuery,
+  GetOverviewQuery,
   GetStatisticsQuery,
   ImapConfig,
   ListEventsQuery,
@@ -51,6 +52,7 @@ export type ExportEmailLogsInput = WithTimes<
   ExportEmailLogsQuery,
   'startCreatedAt' | 'endCreatedAt' | 'startDeliveredDate' | 'endDeliveredDate'
 >
+export type GetOverviewInput = WithTimes<GetOverviewQuery, 'start' | 'end'>
 export type GetStatisticsInput = WithTimes<GetStatisticsQuery, 'start' | 'end'>
 export type ListEventsInput = WithTimes<ListEventsQuery, 'start' | 'end'>
 export type ListWebhookDeliveriesInput = WithTimes<ListWebhookDeliveriesQuery, 'start' | 'end'>

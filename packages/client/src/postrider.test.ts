@@ -159,6 +159,13 @@ describe('Postrider', () => {
       undefined,
     ],
     [
+      'getOverview',
+      (client) => client.getOverview({ start: new Date(0) }),
+      undefined,
+      '?start=1970-01-01T00%3A00%3A00.000Z',
+    ],
+    ['getMailerActivity', (client) => client.getMailerActivity(id), undefined],
+    [
       'getStatistics',
       (client) => client.getStatistics({ start: new Date(0), interval: 'hour' }),
       undefined,
@@ -455,6 +462,7 @@ describe('parameters that are times', () => {
   }
   const operations: [string, (client: Postrider, at: Date | string) => Promise<unknown>][] = [
     ['listWebhookDeliveries', (client, start) => client.listWebhookDeliveries({ start, end: at })],
+    ['getOverview', (client, start) => client.getOverview({ start })],
     ['getStatistics', (client, start) => client.getStatistics({ start })],
     ['replayWebhookEvents', (client, start) => client.replayWebhookEvents({ start })],
     ['sendEmail', (client, send_at) => client.sendEmail({ ...email, send_at })],

@@ -50,6 +50,8 @@ import type {
   GetInboundDomainAnswer,
   GetInboundMessageAnswer,
   GetInboundUsernameAnswer,
+  GetMailerActivityAnswer,
+  GetOverviewAnswer,
   GetPhishingSettingsAnswer,
   GetRelayAnswer,
   GetSmtpConfigAnswer,
@@ -322,6 +324,13 @@ export class Postrider {
       },
       options,
     )
+  }
+
+  getOverview(
+    filter: inputs.GetOverviewInput = {},
+    options?: RequestOptions,
+  ): AnswerPromise<GetOverviewAnswer> {
+    return this.#send({ method: 'GET', path: '/v1/overview', query: { ...filter } }, options)
   }
 
   getStatistics(
@@ -743,6 +752,20 @@ export class Postrider {
   /** `authorization_url` for a browser; with a refresh token in `token`, the mailer. */
   oauthLogin(payload: OAuthLoginBody, options?: RequestOptions): AnswerPromise<OAuthLoginAnswer> {
     return this.#send({ method: 'POST', path: '/v1/oauth/login', body: payload }, options)
+  }
+
+  getMailerActivity(
+    mailerId: string,
+    options?: RequestOptions,
+  ): AnswerPromise<GetMailerActivityAnswer> {
+    return this.#send(
+      {
+        method: 'GET',
+        path: '/v1/mailers/{mailer_id}/activity',
+        parameters: { mailer_id: mailerId },
+      },
+      options,
+    )
   }
 
   /** Of any kind: SMTP, IMAP, OAuth, a sending domain. */

@@ -59,6 +59,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  getOverview: {
+    method: 'GET',
+    path: '/v1/overview',
+    status: 200,
+    auth: 'tenant',
+  },
   getStatistics: {
     method: 'GET',
     path: '/v1/statistics',
@@ -224,6 +230,12 @@ export const operations = {
   setMailerActive: {
     method: 'PUT',
     path: '/v1/mailers/{mailer_id}/active',
+    status: 200,
+    auth: 'tenant',
+  },
+  getMailerActivity: {
+    method: 'GET',
+    path: '/v1/mailers/{mailer_id}/activity',
     status: 200,
     auth: 'tenant',
   },

@@ -390,6 +390,9 @@ create index webhooks_stream_active on webhooks_stream (bucket, webhook_id, not_
   where state = 'active' and paused_at is null;
 -- The figures about paused streams, of which there are few. A paused stream may be idle.
 create index webhooks_stream_paused on webhooks_stream (bucket) where paused_at is not null;
+-- A tenant's webhooks whose requests fail, as observe-store.ts says it.
+create index webhooks_stream_failing on webhooks_stream (tenant_id, webhook_id)
+  where first_failure_at is not null or parked_in_row >= 10;
 
 -- An event. Written in the transaction of the fact that the event reports, whether a webhook wants the event or
 -- not: events can be replayed. Leaves with its day.

@@ -29,7 +29,7 @@ export async function getStatistics(
   const { interval = 'day', mailer_id: subject, group_by: groupBy } = query
   const stepMs = INTERVAL_MS[interval]
   const nowMs = clock.now().getTime()
-  const { fromMs, beforeMs } = spanOf(query, stepMs, nowMs)
+  const { fromMs, beforeMs } = spanOf(query, { stepMs, lengthMs: WEEK_MS, nowMs })
   if ((beforeMs - fromMs) / stepMs > INTERVALS_MAX[interval])
     throw validationError({
       path: '/start',
@@ -85,15 +85,20 @@ function refuseGroups(query: GetStatisticsQuery, fromMs: number, nowMs: number):
 }
 
 /** Whole intervals: those of both ends belong to it. */
-function spanOf(
-  { start, end }: GetStatisticsQuery,
-  stepMs: number,
-  nowMs: number,
+export function spanOf(
+  { start, end }: Pick<GetStatisticsQuery, 'start' | 'end'>,
+  o: {
+    readonly stepMs: number
+    /** How long the span is when its start is left out. */
+    readonly lengthMs: number
+    readonly nowMs: number
+  },
 ): { readonly fromMs: number; readonly beforeMs: number } {
+  const { stepMs, lengthMs, nowMs } = o
   const errors: FieldError[] = []
   const given = readSpan({ start }, { end }, '', errors)
   const lastMs = end === undefined ? nowMs : Number((given.to - 1n) / 1000n)
-  const firstMs = start === undefined ? lastMs - WEEK_MS + stepMs : Number(given.from / 1000n)
+  const firstMs = start === undefined ? lastMs - lengthMs + stepMs : Number(given.from / 1000n)
   if (errors.length === 0 && firstMs > lastMs)
     errors.push({ path: '/start', message: 'must not be after end' })
   if (errors.length > 0) throw validationError(...errors)

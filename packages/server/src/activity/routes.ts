@@ -8,8 +8,12 @@ import {
   getEmailLogsAnswer,
   getEmailLogsQuery,
   getEmailQuery,
+  getMailerActivityAnswer,
+  getOverviewAnswer,
+  getOverviewQuery,
   getStatisticsAnswer,
   getStatisticsQuery,
+  mailerParams,
   statisticDaysMax,
   statisticHoursMax,
 } from '@postrider/contract'
@@ -19,6 +23,8 @@ import type { Clock } from '../platform/clock.ts'
 import { addOperation, addStreamOperation } from '../platform/http/operation.ts'
 import { type ExportDeps, exportLogs } from './export-logs.ts'
 import { getEmail } from './get-email.ts'
+import { getMailerActivity } from './get-mailer-activity.ts'
+import { getOverview } from './get-overview.ts'
 import { getStatistics } from './get-statistics.ts'
 import { type LogDeps, listLogs } from './list-logs.ts'
 
@@ -31,7 +37,7 @@ export interface ActivityRouteDeps extends LogDeps, ExportDeps {
 }
 
 export function activityRoutes(app: FastifyInstance, deps: ActivityRouteDeps): void {
-  statisticsRoute(app, deps)
+  overviewRoutes(app, deps)
   addOperation(app, 'getEmailLogs', {
     summary: 'List what became of emails, recipient by recipient',
     description: `One log for each recipient, newest first; all given filters must fit. A page looks at a bounded number of recipients, so it may be short or empty if few of very many fit. Follow \`nextPageToken\` until it is absent.
@@ -98,7 +104,21 @@ Pages neither repeat nor omit a log that was there when the first page was read,
   })
 }
 
-function statisticsRoute(app: FastifyInstance, deps: ActivityRouteDeps): void {
+function overviewRoutes(app: FastifyInstance, deps: ActivityRouteDeps): void {
+  addOperation(app, 'getOverview', {
+    summary: 'Get what was sent lately, what waits, and what to look at',
+    description: `Counts are those of getStatistics, of the last 24 hours when \`start\` is left out. A span that begins more than 31 days ago is counted in whole days.`,
+    tag: 'Email',
+    query: getOverviewQuery,
+    answer: getOverviewAnswer,
+    scopes: ['read'],
+    errors: ['rate_limited'],
+    async handle({ tenant, query }) {
+      const { tenantId } = tenant
+      const overview = await deps.limiter.run(tenantId, () => getOverview(deps, tenantId, query))
+      return { message: 'Overview', overview }
+    },
+  })
   addOperation(app, 'getStatistics', {
     summary: 'Count what happened to emails, by hour or day, mailer and group',
     description: `Exact and up to date. Each fact counts in the hour in which it happened, whenever the email was accepted, and is kept for ${statisticDaysMax} days. One request covers at most ${statisticHoursMax} hours or ${statisticDaysMax} days. A recipient who is rescued and fails again has failed twice.`,
@@ -113,6 +133,22 @@ function statisticsRoute(app: FastifyInstance, deps: ActivityRouteDeps): void {
         getStatistics(deps, tenantId, query),
       )
       return { message: 'Statistics', statistics }
+    },
+  })
+
+  addOperation(app, 'getMailerActivity', {
+    summary: 'Get what a mailer did in the last 24 hours, and what its mail waits for',
+    tag: 'Mailers',
+    params: mailerParams,
+    answer: getMailerActivityAnswer,
+    scopes: ['mailers', 'read'],
+    errors: ['rate_limited'],
+    async handle({ tenant, params }) {
+      const { tenantId } = tenant
+      const activity = await deps.limiter.run(tenantId, () =>
+        getMailerActivity(deps, tenantId, params.mailer_id),
+      )
+      return { message: 'Mailer Activity', activity }
     },
   })
 }

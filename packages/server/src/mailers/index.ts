@@ -32,6 +32,7 @@ export {
 } from './limits/acquire-rate-limit.ts'
 export { hasRates } from './limits/decide-permission.ts'
 export { findLate, LATE_AFTER_MS, type LateMailer, serverOf } from './limits/find-late.ts'
+export { observeLimits } from './limits/observe-limits.ts'
 export {
   loadMailerForSend,
   type MailerForSend,
@@ -58,7 +59,7 @@ export {
 } from './smtp/smtp-pool.ts'
 export { testMailer } from './smtp/test-mailer.ts'
 export { type TracedLogin, traceLogin } from './smtp/trace-login.ts'
-export { deleteOldErrors } from './state/error-store.ts'
+export { deleteOldErrors, type ListedError, listErrors } from './state/error-store.ts'
 export {
   createNoteDeactivated,
   type Deactivated,
@@ -69,4 +70,4 @@ export { findInactiveOf, observeMailers } from './state/observe-store.ts'
 export { type OperatedMailer, operatedMailers } from './state/operated-mailers.ts'
 export { type RejectedLogin, settleRejectedLogins } from './state/settle-rejected-logins.ts'
 export { findInactive, findReleased, type MailerKey } from './state/state-store.ts'
-export { type FoundMailer, markWorked } from './store.ts'
+export { type FoundMailer, listMailers, markWorked } from './store.ts'

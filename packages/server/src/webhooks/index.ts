@@ -6,6 +6,7 @@ export {
   countOpen,
   countPending,
   findLongestFailing,
+  listFailingOf,
   observeStreams,
   type StreamFigures,
 } from './dispatch/operate/observe-store.ts'

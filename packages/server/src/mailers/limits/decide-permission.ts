@@ -57,6 +57,27 @@ export function decidePermission(
   return { count, waitMs }
 }
 
+export interface UsedLimit {
+  readonly name: 'per_second' | 'per_minute' | 'per_day'
+  readonly limit: number
+  /** Within the time that the limit looks back on. */
+  readonly used: number
+  /** Until it permits the next message; 0: now. */
+  readonly waitMs: number
+}
+
+/** How far each limit is used up. */
+export function usedOf(limits: Rates, used: Used, nowMs: number): UsedLimit[] {
+  return WINDOWS.flatMap((window) => {
+    const most = limits[window.limit]
+    if (most === undefined) return []
+    const spans = spansWithin(window, used, nowMs)
+    const isFree = sum(spans) < most
+    const waitMs = isFree ? 0 : Math.round(waitOf(window, spans, { most, nowMs }))
+    return [{ name: window.limit, limit: most, used: sum(spans), waitMs }]
+  })
+}
+
 /**
  * Whether the limits alone explain that mail has been due for so long. Within that time a mailer
  * that uses at least half of a limit is at most twice as slow as the limit asks for. A limit over a

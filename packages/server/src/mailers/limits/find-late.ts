@@ -34,13 +34,13 @@ export async function findLate(
     .flatMap(({ mailer, used, nowMs }) => {
       const { tenantId, mailerId } = mailer
       const dueForMs = ages.get(mailerId) ?? 0
-      if (explainsWait(ratesOf(mailer), used, { dueForMs, nowMs })) return []
+      if (explainsWait(limitsOf(mailer), used, { dueForMs, nowMs })) return []
       return [{ tenantId, mailerId, dueForMs, host: serverOf(mailer) }]
     })
     .sort((a, b) => b.dueForMs - a.dueForMs)
 }
 
-function ratesOf(mailer: Mailer) {
+export function limitsOf(mailer: Mailer) {
   return mailer.connectionType === 'relay' ? effectiveDomainLimits(mailer) : effectiveLimits(mailer)
 }
 

@@ -5,7 +5,7 @@
 import { concernsMailer, type FailureCategory } from '@postrider/mail'
 import type { Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { discoverQueues, type QueueKey } from '../queue/claim/claim-store.ts'
+import { discoverQueues, type QueueKey, type QueueWithClaims } from '../queue/claim/claim-store.ts'
 import { queueIdOf } from '../queue/mailer-queue.ts'
 import { findNextRetries, readLastFailures } from './observe-store.ts'
 
@@ -20,7 +20,14 @@ const QUEUES_MAX = 1_000
 
 /** One of each mailer; those that are tried next first. In a transaction whose plans are in order. */
 export async function findBlamed(tx: Tx, buckets: readonly number[]): Promise<WaitingReason[]> {
-  const queues = await discoverQueues(tx, buckets)
+  return await findBlamedOf(tx, await discoverQueues(tx, buckets))
+}
+
+/** The same, of queues that are known. */
+export async function findBlamedOf(
+  tx: Tx,
+  queues: readonly QueueWithClaims[],
+): Promise<WaitingReason[]> {
   const retries = await findNextRetries(tx, queues.slice(0, QUEUES_MAX))
   const dated = retries.map((one) => ({ ...one, day: dayOfUlid(one.refId) }))
   const failures = await readLastFailures(tx, dated)

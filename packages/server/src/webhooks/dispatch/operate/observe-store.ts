@@ -125,6 +125,31 @@ export async function findLongestFailing(q: Queryable): Promise<LongestFailing |
   return rows[0]
 }
 
+const FAILING_OF = statement(
+  'webhooks.list_failing_of',
+  `select webhook_id as "webhookId", since
+     from (select tenant_id, webhook_id, ${FAILING_SINCE} as since
+             from webhooks_stream s
+            where s.tenant_id = $1 and ${FAILS} and paused_at is null and ${HAS_WORK}
+            limit $2) s
+    order by since nulls last, webhook_id`,
+)
+
+export interface FailingWebhook {
+  readonly webhookId: string
+  /** Since when no request was accepted; null where nobody knows. */
+  readonly since: Date | null
+}
+
+/** Of one tenant, up to `limit`; those that have failed for longest first. */
+export async function listFailingOf(
+  q: Queryable,
+  tenantId: string,
+  limit: number,
+): Promise<FailingWebhook[]> {
+  return (await q.query<FailingWebhook>(FAILING_OF, [tenantId, limit])).rows
+}
+
 /** Events that were given up in the last day and not delivered since; of the first `max` given up. */
 export async function countGivenUp(q: Queryable, max: number): Promise<number> {
   const { rows } = await q.query<{ n: number }>(

@@ -1,0 +1,56 @@
+/** What a tenant should look at first: mailers that are down or fail, queues that are late, webhooks that fail. */
+import { type Attention, attentionMax } from '@postrider/contract'
+import { listMailers } from '../mailers/index.ts'
+import type { Queryable } from '../platform/db/index.ts'
+import type { measureTenantQueue } from '../sending/index.ts'
+import { listFailingOf } from '../webhooks/index.ts'
+
+type TenantQueue = Awaited<ReturnType<typeof measureTenantQueue>>
+
+export async function findAttention(
+  q: Queryable,
+  o: { readonly tenantId: string; readonly queue: TenantQueue; readonly nowMs: number },
+): Promise<Attention[]> {
+  const { tenantId, queue, nowMs } = o
+  const inactive = { tenantId, before: undefined, limit: attentionMax }
+  const [deactivated, disabled, webhooks] = await Promise.all([
+    listMailers(q, { ...inactive, state: 'deactivated' }),
+    listMailers(q, { ...inactive, state: 'disabled' }),
+    listFailingOf(q, tenantId, attentionMax),
+  ])
+  const holds = new Set(queue.held.map(({ mailerId }) => mailerId))
+  return [
+    ...deactivated.map(({ mailerId, stateReason, stateEvidence, stateChangedAt }) => ({
+      mailer_id: mailerId,
+      reason: 'mailer_deactivated' as const,
+      since: stateChangedAt.toISOString(),
+      detail: stateEvidence ?? stateReason ?? '',
+    })),
+    ...disabled
+      .filter(({ mailerId }) => holds.has(mailerId))
+      .map(({ mailerId, stateChangedAt }) => ({
+        mailer_id: mailerId,
+        reason: 'mail_held' as const,
+        since: stateChangedAt.toISOString(),
+        detail: 'A person disabled the mailer, and its mail waits',
+      })),
+    ...queue.failing.slice(0, attentionMax).map(({ mailerId, failedReason, providerError }) => ({
+      mailer_id: mailerId,
+      reason: 'mailer_failing' as const,
+      since: null,
+      detail: providerError === '' ? failedReason : providerError,
+    })),
+    ...queue.late.slice(0, attentionMax).map(({ mailerId, dueForMs, host }) => ({
+      mailer_id: mailerId,
+      reason: 'queue_late' as const,
+      since: new Date(nowMs - dueForMs).toISOString(),
+      detail: `Mail by ${host} has been due since then, and the limits of the mailer do not explain it`,
+    })),
+    ...webhooks.map(({ webhookId, since }) => ({
+      webhook_id: webhookId,
+      reason: 'webhook_failing' as const,
+      since: since?.toISOString() ?? null,
+      detail: 'Its last request failed, or its receiver refuses every event',
+    })),
+  ]
+}
