@@ -14,6 +14,7 @@ import { addSecretCommands } from './cli/secrets.ts'
 import { addStreamCommands } from './cli/streams.ts'
 import { addSuppressionCommands } from './cli/suppressions.ts'
 import { addTenantCommands } from './cli/tenants.ts'
+import { addUserCommands } from './cli/users.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
 import { examine } from './doctor.ts'
 import { migrationsDir, withCurrentDatabase, withDatabase } from './operator-database.ts'
@@ -88,6 +89,10 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     })
 
   addTenantCommands(program, {
+    onDatabase,
+    config: () => loadConfig(io.env, { isForServing: false }),
+  })
+  addUserCommands(program, {
     onDatabase,
     config: () => loadConfig(io.env, { isForServing: false }),
   })

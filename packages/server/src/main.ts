@@ -24,6 +24,7 @@ import {
 } from './config.ts'
 import { heloNameOf, isHeloNameBare } from './ehlo-hostname.ts'
 import { migrationsDir } from './operator-database.ts'
+import { createSetupLink } from './people/index.ts'
 import { closeDataDir, closeSecretFiles } from './platform/data-dir.ts'
 import {
   createDayPartitions,
@@ -136,6 +137,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
         dataDir: embedded === undefined ? undefined : config.dataDir,
         apiKey: newApiKey,
         hasTenant: await hasAnyTenant(app.db),
+        setupUrl: await makeSetupLink(app, config),
       }),
     )
     log.info({ signal: await signal }, 'service.stopping')
@@ -179,6 +181,14 @@ function endInAnyCase(log: Logger): void {
 async function makeFirstKey(app: App, config: Config): Promise<string | undefined> {
   if (config.databaseUrl !== undefined || !config.roles.has('api')) return undefined
   return (await ensureFirstTenant({ db: app.db }))?.apiKey
+}
+
+/** A person opens it: where the port was picked, by the address that was taken. */
+async function makeSetupLink(app: App, config: Config): Promise<string | undefined> {
+  if (!config.roles.has('api')) return undefined
+  const publicUrl =
+    config.port === 0 ? publicUrlOf(config.host, app.address().port) : config.publicUrl
+  return await createSetupLink({ db: app.db, publicUrl })
 }
 
 /** A signal came before there was anything to stop. */

@@ -8,6 +8,7 @@ const facts = {
   dataDir: undefined,
   apiKey: undefined,
   hasTenant: true,
+  setupUrl: undefined,
 }
 
 describe('the message at a start', () => {
@@ -21,6 +22,12 @@ describe('the message at a start', () => {
     expect(bodies).toHaveLength(3)
     expect(bodies[0]).toMatchObject({ event: 'EMAIL_EVENT', method: 'POST' })
     expect(bodies[2]).toMatchObject({ from: { email: bodies[1].email } })
+  })
+
+  it('[contract 7.1] has the link for the first user, while there is none', () => {
+    const setupUrl = 'https://mail.example.com/app/setup#token'
+    expect(welcome({ ...facts, setupUrl })).toContain(`  ${setupUrl}\n`)
+    expect(welcome(facts)).not.toContain('/app/setup')
   })
 
   it('has no key and no curl later, but says how to get another key', () => {

@@ -10,6 +10,8 @@ export interface WelcomeFacts {
   /** Only on the first start: it cannot be shown again. */
   readonly apiKey: string | undefined
   readonly hasTenant: boolean
+  /** While there is no user. */
+  readonly setupUrl: string | undefined
 }
 
 export function welcome(o: WelcomeFacts): string {
@@ -37,6 +39,15 @@ export function welcome(o: WelcomeFacts): string {
     )
   if (isApi && o.apiKey === undefined && o.hasTenant)
     lines.push('API keys are shown once; another: npx postrider key create TENANT_ID', '')
+  if (o.setupUrl !== undefined)
+    lines.push(
+      'There is no user of the dashboard yet. This link makes the first one, within an hour:',
+      '',
+      `  ${o.setupUrl}`,
+      '',
+      'Another link: npx postrider user invite',
+      '',
+    )
   if (o.apiKey !== undefined)
     lines.push(
       'The tenant "default" was made. Its API key, shown only now:',

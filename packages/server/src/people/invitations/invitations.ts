@@ -20,6 +20,14 @@ export async function inviteUser(tx: Tx, { publicUrl }: LinkDeps, userId: string
   return linkOf(publicUrl, 'invitation', token)
 }
 
+/** A further link, for a user who lost the first one or the password. */
+export async function inviteAgain(
+  deps: LinkDeps & { readonly db: Db },
+  userId: string,
+): Promise<string> {
+  return await deps.db.transaction((tx) => inviteUser(tx, deps, userId))
+}
+
 /** Undefined when there is a user already. */
 export async function createSetupLink(
   deps: LinkDeps & { readonly db: Db },

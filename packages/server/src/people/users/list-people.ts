@@ -3,8 +3,9 @@ import type { Member, PageQuery, User } from '@postrider/contract'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { cutPage, readPage } from '../../platform/http/paging.ts'
+import { keyOf } from './read-email.ts'
 import { toWireMember, toWireUser } from './user.ts'
-import { findUser, listMemberRows, listUserRows } from './user-store.ts'
+import { findUser, findUserByEmail, listMemberRows, listUserRows } from './user-store.ts'
 
 type WithToken = { readonly nextPageToken?: string }
 
@@ -14,6 +15,17 @@ export async function getUser({ db }: { readonly db: Db }, userId: string): Prom
   const user = await findUser(db, userId)
   if (user === undefined) throw new ApiError('not_found')
   return toWireUser(user)
+}
+
+/** By the id or the address. */
+export async function findUserId(
+  { db }: { readonly db: Db },
+  text: string,
+): Promise<string | undefined> {
+  const user = text.includes('@')
+    ? await findUserByEmail(db, keyOf(text))
+    : await findUser(db, text)
+  return user?.userId
 }
 
 export async function pageOfUsers(

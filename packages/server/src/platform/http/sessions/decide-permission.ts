@@ -12,7 +12,6 @@ import {
   type UserRole,
   userRoles,
 } from '@postrider/contract'
-import { isRead } from '../is-read.ts'
 
 /** What a person is to one call: over all tenants, or in the tenant that the call names. */
 export interface Standing {
@@ -51,15 +50,6 @@ export function isOperatorRole(role: UserRole): boolean {
 /** Whether the content of mail is read without being asked for, when the role is given. */
 export function hasContentByDefault(role: UserRole): boolean {
   return role === 'operator' || role === 'owner' || role === 'support'
-}
-
-/** From an operation's one definition. */
-export function ruleOf(
-  { auth, method }: { readonly auth: 'tenant' | 'admin'; readonly method: string },
-  details: { readonly scopes?: readonly ApiKeyScope[]; readonly isForSupport?: boolean },
-): PermissionRule {
-  const { scopes = [], isForSupport = false } = details
-  return { auth, isRead: isRead(method), scopes, isForSupport }
 }
 
 /** With the content of mail. */
