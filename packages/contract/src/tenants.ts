@@ -176,7 +176,7 @@ export const updateTenantBody = changes({
 })
 export type UpdateTenantBody = Static<typeof updateTenantBody>
 
-export const updateTenantAnswer = getTenantAnswer
+export const updateTenantAnswer = answer({ tenant })
 export type UpdateTenantAnswer = Static<typeof updateTenantAnswer>
 
 export const createApiKeyBody = closedObject({

@@ -14,6 +14,7 @@ import { createMetrics } from '../src/platform/metrics.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createKeyRing, type KeyRing } from '../src/platform/secrets/index.ts'
 import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
+import { type EventLogRouteDeps, eventLogRoutes } from '../src/webhooks/log/routes.ts'
 import { type WebhookRoutesDeps, webhookRoutes } from '../src/webhooks/routes.ts'
 import type { ReceiverRules } from '../src/webhooks/subscriptions/check-receiver.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -120,10 +121,8 @@ export interface WebhookApi {
 
 export async function createWebhookApi(
   o: Partial<ReceiverRules> = {},
-  deliveries: Pick<
-    WebhookRoutesDeps,
-    'pageBounds' | 'logBounds' | 'replayLimits' | 'replayBudget'
-  > & {
+  deliveries: Pick<WebhookRoutesDeps, 'pageBounds' | 'replayLimits' | 'replayBudget'> & {
+    readonly logBounds?: EventLogRouteDeps['logBounds']
     readonly limiters?: WebhookRoutesDeps['limiters']
     readonly replayLimit?: WebhookRoutesDeps['replayLimit']
   } = {},
@@ -153,6 +152,8 @@ export async function createWebhookApi(
     limiters: { record: testLimiter, replays: testLimiter },
     ...deliveries,
   })
+  const { logBounds, limiters } = deliveries
+  eventLogRoutes(app, { db: database.db, limiter: limiters?.record ?? testLimiter, logBounds })
   await app.ready()
 
   const call: WebhookApi['call'] = async (method, url, { key = 'a', payload, headers } = {}) => {

@@ -20,6 +20,7 @@ import { createDiscovery } from './dispatch/schedule/discover-streams.ts'
 import { createWakeups, type Wakeups } from './dispatch/schedule/wakeups.ts'
 import { createDispatcher } from './dispatch/schedule/worker.ts'
 import { createDeliveryCommits } from './dispatch/settle/delivery-commits.ts'
+import { eventLogRoutes } from './log/routes.ts'
 import { webhookRoutes } from './routes.ts'
 import type { ReceiverRules } from './subscriptions/check-receiver.ts'
 
@@ -80,7 +81,7 @@ export function createWebhooks(deps: WebhooksDeps) {
     /** How receivers are checked that tenants name. */
     receivers,
     services: deps.isDispatching ? createDispatch(deps, wakeups) : [],
-    routes: (app: HttpApp) =>
+    routes(app: HttpApp) {
       webhookRoutes(app, {
         db,
         clock: deps.clock,
@@ -95,7 +96,9 @@ export function createWebhooks(deps: WebhooksDeps) {
           windowS: 86_400,
         }),
         limiters: { record: deps.recordReads, replays },
-      }),
+      })
+      eventLogRoutes(app, { db, limiter: deps.recordReads })
+    },
   }
 }
 

@@ -30,8 +30,6 @@ import { getDelivery } from './deliveries/get-delivery.ts'
 import { type ListDeps, listDeliveries } from './deliveries/list-deliveries.ts'
 import { redeliver } from './deliveries/redeliver.ts'
 import { type ReplayDeps, replayEvents } from './deliveries/replay-events.ts'
-import type { ListEventsDeps } from './log/list-events.ts'
-import { eventLogRoutes } from './log/routes.ts'
 import { deleteWebhook } from './subscriptions/delete-webhook.ts'
 import { listWebhooks } from './subscriptions/list-webhooks.ts'
 import { registerWebhook, type WebhookDeps } from './subscriptions/register-webhook.ts'
@@ -46,7 +44,7 @@ const NOTHING_REPLAYED =
 
 const NOTHING_REDELIVERED = 'Nothing Redelivered: its events wait already, or have left the record'
 
-export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ListEventsDeps, ReplayDeps {
+export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps {
   /** Of calls that queue events again. */
   readonly replayLimit: RateLimit
   readonly limiters: {
@@ -59,7 +57,6 @@ export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ListEventsDeps
 export function webhookRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
   subscriptionRoutes(app, deps)
   deliveryRoutes(app, deps)
-  eventLogRoutes(app, { ...deps, limiter: deps.limiters.record })
 }
 
 function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {

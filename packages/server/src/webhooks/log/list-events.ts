@@ -33,7 +33,7 @@ const BOUNDS: LogBounds = { looksMax: 20_000, bodyLooksMax: 5_000, octetsMax: 2 
 export interface ListEventsDeps {
   readonly db: Db
   /** Smaller ones, for tests. */
-  readonly logBounds?: LogBounds
+  readonly logBounds?: LogBounds | undefined
 }
 
 export interface EventsPage {
