@@ -196,6 +196,26 @@ create table tenants_tenant (
   storage_bytes_max bigint
 );
 
+-- What a tenant with quotas has used of them. Made when the operator sets the tenant's first quota. The transaction
+-- that accepts an email adds to it. A tenant without quotas has no row, or one that nobody reads.
+create table tenants_usage (
+  tenant_id     text collate "C" primary key references tenants_tenant,
+  -- The last second in which an email was accepted, since 1970, the recipients in it, and those in the second
+  -- before it: transactions may end in another order than that of their beginnings.
+  second        bigint not null default 0,
+  in_second     bigint not null default 0,
+  second_before bigint not null default 0,
+  -- The last day (UTC), and the recipients accepted in it.
+  day           date not null default '1970-01-01',
+  in_day        bigint not null default 0,
+  -- Recipients in the queue, and bytes of kept emails. Both only grow: they are counted anew when they reach a
+  -- quota, but at most once a second in each process.
+  queued        bigint not null default 0,
+  storage_bytes bigint not null default 0,
+  -- Grows with each count, so that of two at once one counts.
+  counts        bigint not null default 0
+) with (fillfactor = 50);
+
 -- An API key. The operator, or a key of the tenant, makes and revokes it. Revoked and expired keys stay, so that the key_id in an old
 -- log line still has a name.
 create table tenants_api_key (

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from '../config.ts'
 import type { Db } from '../platform/db/index.ts'
 import { countQueued } from '../sending/index.ts'
-import { getTenant, type TenantDeps, updateTenant } from '../tenants/index.ts'
+import { getTenant, type UsageDeps, updateTenant } from '../tenants/index.ts'
 import { json, named, type OnDatabase, type Result, table } from './output.ts'
 
 export interface TenantCommandDeps {
@@ -13,7 +13,7 @@ export interface TenantCommandDeps {
 }
 
 export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps): void {
-  const depsOn = (db: Db): TenantDeps => ({
+  const depsOn = (db: Db): UsageDeps => ({
     db,
     countQueued,
     retentionMs: deps.config().retentionMs,

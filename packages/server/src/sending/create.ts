@@ -4,6 +4,7 @@ import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter
 import { type BucketLeases, bucketOf, type Others } from '../platform/db/index.ts'
 import type { DiskGuard } from '../platform/disk-guard.ts'
 import type { HttpApp } from '../platform/http/app.ts'
+import { createUsageCounts } from '../tenants/index.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
 import { createSendingJanitor } from './janitor.ts'
@@ -46,6 +47,7 @@ const BULK_CHANGES_AT_ONCE = {
 export function createSending(deps: SendingDeps) {
   const { config, db, isPaused, isSender, log } = deps
   const { retentionMs } = config
+  const usageCounts = createUsageCounts({ db, retentionMs, countQueued })
   const wakeups = createQueueWakeups(deps.others)
   const queue = isSender && !isPaused ? createSendQueue(deps, wakeups) : []
   const watch = isSender ? createWatch(deps) : undefined
@@ -63,7 +65,7 @@ export function createSending(deps: SendingDeps) {
       phishingRoutes(app, { db })
       sendRoutes(app, {
         db,
-        emails: createAcceptEmails(deps),
+        emails: createAcceptEmails({ ...deps, usageCounts }),
         templates: deps.templates,
         links: deps.links,
         log,
@@ -76,7 +78,7 @@ export function createSending(deps: SendingDeps) {
     bulkRoutes(app: HttpApp) {
       const name = 'bulk-changes-at-once'
       const limiter = createConcurrencyLimiter({ ...BULK_CHANGES_AT_ONCE, name })
-      rescueRoutes(app, { ...deps, wakeups, retentionMs, limiter })
+      rescueRoutes(app, { ...deps, wakeups, retentionMs, limiter, usageCounts })
       waitingRoutes(app, { ...deps, wakeups, limiter })
     },
   }

@@ -6,6 +6,7 @@ import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { TestDatabase } from '../../test/database.ts'
 import { emptyTables } from '../../test/empty-tables.ts'
+import { noUsageCounts } from '../../test/sender.ts'
 import {
   addMailer,
   createSendingDatabase,
@@ -103,7 +104,10 @@ function serve(on: Db): FastifyInstance {
     templates,
     links,
     log: createLogger({ level: 'warn', destination: logged }),
-    emails: createAcceptEmails({ db: gated, failpoints: { hit: () => undefined }, disk }),
+    emails: createAcceptEmails({
+      ...{ db: gated, failpoints: { hit: () => undefined }, disk },
+      usageCounts: noUsageCounts,
+    }),
     keysInProgress: createKeysInProgress(),
     wakeups,
     defaults: { maxAttempts: 5, expiresInMs: 3_600_000 },

@@ -51,6 +51,7 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       'no_mailer',
       'mailer_inactive',
       'tenant_suspended',
+      'quota_exceeded',
       'idempotency_mismatch',
       'idempotency_in_progress',
       'rate_limited',

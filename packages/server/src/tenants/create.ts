@@ -4,12 +4,12 @@ import type { HttpApp } from '../platform/http/app.ts'
 import type { Logger } from '../platform/log.ts'
 import { createAuditJanitor } from './audit-janitor.ts'
 import { createKeyAuthenticator } from './authenticate-key.ts'
-import type { TenantDeps } from './get-tenant.ts'
 import { createOperatorAccess } from './operator-access.ts'
+import type { UsageDeps } from './quotas/recount-usage.ts'
 import { tenantRoutes } from './routes.ts'
 
 export function createTenants(
-  deps: Omit<TenantDeps, 'retentionMs'> & {
+  deps: Omit<UsageDeps, 'retentionMs'> & {
     readonly clock: Clock
     readonly log: Logger
     readonly config: { readonly auditRetentionMs: number; readonly retentionMs: number }

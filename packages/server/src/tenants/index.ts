@@ -6,11 +6,27 @@ export { checkSender, refusalOfState } from './check-sender.ts'
 export { createApiKey } from './create-api-key.ts'
 export { type CreatedTenant, createTenant } from './create-tenant.ts'
 export { ensureFirstTenant } from './ensure-first-tenant.ts'
-export { getTenant, type TenantDeps, usageNames, usageSubject } from './get-tenant.ts'
+export { getTenant } from './get-tenant.ts'
 export { pageOfApiKeys, pageOfTenants } from './list-tenants.ts'
 export { createOperatorAccess } from './operator-access.ts'
+export {
+  type Charge,
+  charged,
+  decideQuota,
+  type Limited,
+  type OverQuota,
+} from './quotas/decide-quota.ts'
+export { chargeQueued, chargeQuotas, lockUsage } from './quotas/quota-store.ts'
+export {
+  createUsageCounts,
+  type UsageCounts,
+  type UsageDeps,
+  usageNames,
+  usageSubject,
+} from './quotas/recount-usage.ts'
+export { overQuota } from './quotas/refuse-over-quota.ts'
+export { readSenders, type Senders } from './quotas/sender-store.ts'
 export { revokeApiKey } from './revoke-api-key.ts'
-export { readSenders } from './sender-store.ts'
 export { findActivatedTenants, findHeldTenants } from './state-store.ts'
 export { findApiKey, findTenantNames, hasAnyTenant, hasTenant } from './store.ts'
 export { updateTenant } from './update-tenant.ts'

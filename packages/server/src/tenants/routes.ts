@@ -33,13 +33,14 @@ import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyAuthenticator } from './authenticate-key.ts'
 import { createApiKey, type KeyMaker } from './create-api-key.ts'
 import { createTenant } from './create-tenant.ts'
-import { getTenant, type TenantDeps } from './get-tenant.ts'
+import { getTenant } from './get-tenant.ts'
 import { pageOfAllAudit, pageOfAudit } from './list-audit.ts'
 import { pageOfApiKeys, pageOfTenants, toWireApiKey } from './list-tenants.ts'
+import type { UsageDeps } from './quotas/recount-usage.ts'
 import { revokeApiKey } from './revoke-api-key.ts'
 import { updateTenant } from './update-tenant.ts'
 
-export interface TenantRoutesDeps extends TenantDeps {
+export interface TenantRoutesDeps extends UsageDeps {
   readonly clock: Clock
   readonly authenticator: KeyAuthenticator
 }

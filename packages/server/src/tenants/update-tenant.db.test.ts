@@ -10,7 +10,7 @@ import { newId } from '../platform/ids.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createTenants } from './create.ts'
-import { usageNames, usageSubject } from './get-tenant.ts'
+import { usageNames, usageSubject } from './quotas/recount-usage.ts'
 
 const dayMs = 86_400_000
 const log = createLogger({ level: 'silent' })

@@ -6,8 +6,7 @@
  * take turns in it, so that the queue of one does not go before the others. Large requests go alone, a few at a
  * time, so that nobody waits for another's attachments.
  */
-import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
-import { type FoundMailer, findMailers, type NoMailer, noMailer } from '../../mailers/index.ts'
+import { findMailers, noMailer } from '../../mailers/index.ts'
 import { addCounterChanges, type CounterChange } from '../../platform/counter-store.ts'
 import { createGroupCommit, type Db, type Tx } from '../../platform/db/index.ts'
 import type { DiskGuard } from '../../platform/disk-guard.ts'
@@ -15,18 +14,28 @@ import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { newUlid } from '../../platform/ids.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
-import { readSenders, refusalOfState, usageNames, usageSubject } from '../../tenants/index.ts'
+import {
+  chargeQuotas,
+  lockUsage,
+  overQuota,
+  readSenders,
+  type UsageCounts,
+  usageNames,
+  usageSubject,
+} from '../../tenants/index.ts'
 import { groupsOfAddress } from '../record/counter-groups.ts'
-import { isScheduled, type NewEmail } from '../record/email.ts'
+import type { NewEmail } from '../record/email.ts'
 import { insertEmails } from './accept-store.ts'
 import {
-  dropKeys,
-  type KeptKey,
-  keepKeys,
-  keyId,
-  type NewKey,
-  noteSuppressed,
-} from './key-store.ts'
+  type Accepted,
+  countSent,
+  judgeEmails,
+  type Outcome,
+  type Refused,
+} from './judge-emails.ts'
+import { dropKeys, keepKeys, type NewKey, noteSuppressed } from './key-store.ts'
+
+export type { Accepted } from './judge-emails.ts'
 
 export interface AcceptRequest {
   readonly tenantId: string
@@ -34,31 +43,6 @@ export interface AcceptRequest {
   readonly traceparent: string
   readonly idempotency?: { readonly key: string; readonly bodyHash: Buffer }
 }
-
-export type Accepted = {
-  readonly refId: string
-  readonly isScheduled: boolean
-  /** The places of the recipients who are not sent to (docs/reference/suppressions.md#suppressions). */
-  readonly suppressed: readonly number[]
-} & (
-  | { readonly isReplay: false; readonly mailerId: string }
-  /** The email of the first request with this key. */
-  | { readonly isReplay: true }
-)
-
-type Refused =
-  | {
-      readonly refused:
-        | 'validation_failed'
-        | 'mailer_inactive'
-        | 'idempotency_mismatch'
-        | 'tenant_suspended'
-        | 'unauthorized'
-      readonly errors?: readonly FieldError[]
-    }
-  | { readonly refused: 'no_mailer'; readonly found: NoMailer | undefined }
-
-type Outcome = Accepted | Refused
 
 export interface AcceptEmails {
   /**
@@ -87,6 +71,7 @@ export function createAcceptEmails(deps: {
   readonly db: Db
   readonly failpoints: Failpoints
   readonly disk: Pick<DiskGuard, 'admit'>
+  readonly usageCounts: UsageCounts
 }): AcceptEmails {
   const run = async (tx: Tx, items: readonly Item[]) => {
     const outcomes = await acceptGroup(tx, items)
@@ -103,18 +88,32 @@ export function createAcceptEmails(deps: {
       const contentJson = JSON.stringify(request.email.content)
       const bytes = bytesOf(request.email, contentJson)
       const item: Item = { ...request, refId: newUlid(), contentJson, bytes }
-      const outcome = await deps.disk.admit(bytes, () => (isLarge(item) ? alone : group).add(item))
+      const commit = () => deps.disk.admit(bytes, () => (isLarge(item) ? alone : group).add(item))
+      let outcome = await commit()
+      // Mail may have left the queue, or the tables, since it was counted.
+      if (isFullQueue(outcome) && (await deps.usageCounts.freshen(item.tenantId)))
+        outcome = await commit()
       deps.failpoints.hit('api.after_commit')
-      if ('refused' in outcome) {
-        if (outcome.refused === 'no_mailer') {
-          const { mailerId, content } = request.email
-          throw noMailer({ mailerId, from: content.from.address }, outcome.found)
-        }
-        const { refused, errors } = outcome
-        throw new ApiError(refused, errors && { errors })
-      }
+      if ('refused' in outcome) throw refusalOf(outcome, request.email)
       return outcome
     },
+  }
+}
+
+function isFullQueue(outcome: Outcome): boolean {
+  if (!('refused' in outcome) || outcome.refused !== 'quota_exceeded') return false
+  const { quota } = outcome.over
+  return quota === 'queued_max' || quota === 'storage_bytes_max'
+}
+
+function refusalOf(outcome: Refused, { mailerId, content }: NewEmail): ApiError {
+  switch (outcome.refused) {
+    case 'no_mailer':
+      return noMailer({ mailerId, from: content.from.address }, outcome.found)
+    case 'quota_exceeded':
+      return overQuota(outcome.over)
+    default:
+      return new ApiError(outcome.refused, outcome.errors && { errors: outcome.errors })
   }
 }
 
@@ -128,28 +127,51 @@ function bytesOf(email: NewEmail, contentJson: string): number {
   return Buffer.byteLength(contentJson) + links + rows
 }
 
-async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
-  const [{ now: createdAt, held }, mailers, suppressed, kept] = await Promise.all([
-    readSenders(
-      tx,
-      items.map(({ tenantId }) => tenantId),
-    ),
+async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<readonly Outcome[]> {
+  const tenantIds = items.map(({ tenantId }) => tenantId)
+  const [senders, mailers, suppressed, kept] = await Promise.all([
+    readSenders(tx, tenantIds),
     findMailers(tx, items.map(toWantedMailer)),
     suppressedOf(tx, items),
     // A replay is answered although its mailer may be gone by now, so keys are kept at once; that
     // of a request which is then refused is taken back below.
     keepKeys(tx, items.flatMap(toKey)),
   ])
-  const judged = items.map((item, i) => ({
-    item,
-    outcome:
-      refuseHeld(held.get(item.tenantId)) ??
-      judge(item, mailers[i], suppressed[i] ?? [], kept, createdAt),
-  }))
+  const found = { mailers, suppressed, kept }
+  const { outcomes, charges } = judgeEmails(items, senders, found)
+  if (charges.length === 0) return writeGroup(tx, items, { outcomes, at: senders.now })
+  // What a tenant has used was read without a lock, and is added to last: a flood of one tenant delays others that
+  // share its commits for as long as a commit takes. Only where somebody else was faster at the edge of a
+  // quota, the group is judged and written once more, under the lock.
+  await tx.query('savepoint before_writing')
+  await writeGroup(tx, items, { outcomes, at: senders.now })
+  if (await chargeQuotas(tx, charges, senders.now)) return outcomes
+  await tx.query('rollback to savepoint before_writing')
+  await lockUsage(tx, tenantIds)
+  const locked = await readSenders(tx, tenantIds)
+  const again = judgeEmails(items, locked, found)
+  await writeGroup(tx, items, { outcomes: again.outcomes, at: locked.now })
+  if (!(await chargeQuotas(tx, again.charges, locked.now)))
+    throw new Error('usage of quotas changed under its lock')
+  return again.outcomes
+}
+
+async function writeGroup(
+  tx: Tx,
+  items: readonly Item[],
+  { outcomes, at }: { readonly outcomes: readonly Outcome[]; readonly at: Date },
+): Promise<readonly Outcome[]> {
+  const judged = items.flatMap((item, i) => {
+    const outcome = outcomes[i]
+    return outcome === undefined ? [] : [{ item, outcome }]
+  })
+  const accepted = judged.flatMap(({ item, outcome }) =>
+    'refused' in outcome || outcome.isReplay ? [] : [{ item, outcome }],
+  )
   await Promise.all([
     addCounterChanges(
       tx,
-      judged.flatMap((one) => toCounterChanges(one, createdAt)),
+      accepted.flatMap(({ item, outcome }) => toCounterChanges(item, outcome, at)),
     ),
     dropKeys(
       tx,
@@ -157,24 +179,20 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<Outcome[]> {
     ),
     insertEmails(
       tx,
-      judged.flatMap(({ item, outcome }) =>
-        'refused' in outcome || outcome.isReplay ? [] : [{ ...item, ...outcome, createdAt }],
-      ),
+      accepted.map(({ item, outcome }) => ({ ...item, ...outcome, createdAt: at })),
     ),
-    ...judged.flatMap(({ item, outcome }) =>
-      'refused' in outcome || outcome.isReplay || outcome.suppressed.length === 0
-        ? []
-        : toKey(item).map((key) => noteSuppressed(tx, key, outcome.suppressed)),
+    ...accepted.flatMap(({ item, outcome: { suppressed } }) =>
+      suppressed.length === 0 ? [] : toKey(item).map((key) => noteSuppressed(tx, key, suppressed)),
     ),
   ])
-  return judged.map(({ outcome }) => outcome)
+  return outcomes
 }
 
 function toCounterChanges(
-  { item, outcome }: { readonly item: Item; readonly outcome: Outcome },
+  item: Item,
+  outcome: Accepted & { readonly isReplay: false },
   at: Date,
 ): CounterChange[] {
-  if ('refused' in outcome || outcome.isReplay) return []
   const suppressed = new Set(outcome.suppressed)
   const of = { tenantId: item.tenantId, subject: outcome.mailerId, at, n: 1 }
   const { campaignId = null, recipients } = item.email
@@ -183,15 +201,12 @@ function toCounterChanges(
     name: suppressed.has(n) ? 'suppressed' : 'accepted',
     groups: groupsOfAddress(address, campaignId),
   }))
-  return [...counted, ...toUsage(item, suppressed.size, at)]
-}
-
-/** What the email takes of its tenant's quotas, whatever its mailer. */
-function toUsage({ tenantId, email, bytes }: Item, suppressed: number, at: Date): CounterChange[] {
-  const of = { tenantId, subject: usageSubject, at }
+  // What the email takes of its tenant's quotas, whatever its mailer.
+  const used = { tenantId: item.tenantId, subject: usageSubject, at }
   return [
-    { ...of, name: usageNames.emails, n: email.recipients.length - suppressed },
-    { ...of, name: usageNames.bytes, n: bytes },
+    ...counted,
+    { ...used, name: usageNames.emails, n: countSent(item, outcome) },
+    { ...used, name: usageNames.bytes, n: item.bytes },
   ]
 }
 
@@ -215,39 +230,4 @@ function toWantedMailer({ tenantId, email }: Item) {
 /** Names the request too: taken back by one that did not get the key, it removes nothing. */
 function toKey({ tenantId, idempotency, refId }: Item): NewKey[] {
   return idempotency === undefined ? [] : [{ tenantId, ...idempotency, refId }]
-}
-
-/** docs/reference/operator.md#suspension. A request that is repeated gets no answer of before, either. */
-function refuseHeld(state: 'suspended' | 'deleting' | undefined): Refused | undefined {
-  return state === undefined ? undefined : { refused: refusalOfState(state) }
-}
-
-function judge(
-  { tenantId, idempotency, refId, email }: Item,
-  mailer: FoundMailer | NoMailer | undefined,
-  suppressed: readonly number[],
-  kept: ReadonlyMap<string, KeptKey>,
-  now: Date,
-): Outcome {
-  const holder = idempotency && kept.get(keyId({ tenantId, key: idempotency.key }))
-  if (idempotency !== undefined && holder !== undefined && holder.refId !== refId) {
-    if (!holder.bodyHash.equals(idempotency.bodyHash)) return { refused: 'idempotency_mismatch' }
-    const { refId: first, suppressed: refused } = holder
-    const isForLater = isScheduled(first, email)
-    return { isReplay: true, refId: first, isScheduled: isForLater, suppressed: refused }
-  }
-  const problem = problemOfSendAt(email, now)
-  if (problem !== undefined)
-    return { refused: 'validation_failed', errors: [{ path: '/send_at', message: problem }] }
-  if (mailer === undefined || 'problem' in mailer) return { refused: 'no_mailer', found: mailer }
-  if (mailer.state !== 'active') return { refused: 'mailer_inactive' }
-  const { mailerId } = mailer
-  return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email), suppressed }
-}
-
-/** docs/reference/sending.md#scheduling: up to five minutes ago means now. */
-function problemOfSendAt({ sendAt }: NewEmail, now: Date): string | undefined {
-  const aheadMs = sendAt === undefined ? 0 : sendAt.getTime() - now.getTime()
-  if (aheadMs > sendAtAheadMsMax) return 'must be at most 30 days ahead'
-  return aheadMs < -sendAtPastMsMax ? 'is more than 5 minutes ago' : undefined
 }

@@ -6,6 +6,7 @@ import {
   accept,
   eventsOf,
   inShort,
+  noUsageCounts,
   queueOf,
   recipientsOf,
   TRACEPARENT,
@@ -148,6 +149,7 @@ describe('an email with send_at', () => {
       db: world.db,
       failpoints: { hit: () => undefined },
       disk: noDiskGuard,
+      usageCounts: noUsageCounts,
     })
     const at = Date.now() + HOUR_MS
     const email = checkEmail(emailBody({ send_at: new Date(at).toISOString() }), {

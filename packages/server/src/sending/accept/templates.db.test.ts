@@ -7,6 +7,7 @@ import {
   accept,
   attemptsOf,
   eventsOf,
+  noUsageCounts,
   queueOf,
   recipientsOf,
   TRACEPARENT,
@@ -31,6 +32,7 @@ async function acceptTemplate(change: Partial<SendEmailBody>): Promise<string> {
     db: world.db,
     failpoints: { hit: () => undefined },
     disk: noDiskGuard,
+    usageCounts: noUsageCounts,
   })
   return (await emails.accept({ tenantId: 'tn_a', email, traceparent: TRACEPARENT })).refId
 }

@@ -15,7 +15,8 @@ it('reads a mailer once a second for all callers', async () => {
   const db: Db = {
     ...world.db,
     query: (...args) => {
-      reads += 1
+      const [read] = args
+      if (typeof read === 'object' && read.name === 'mailers.get') reads += 1
       return world.db.query(...args)
     },
     transaction: world.db.transaction,

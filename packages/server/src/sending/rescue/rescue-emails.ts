@@ -16,7 +16,7 @@ import { ApiError } from '../../platform/errors.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
-import { checkSender } from '../../tenants/index.ts'
+import { chargeQueued, checkSender, overQuota, type UsageCounts } from '../../tenants/index.ts'
 import { readTime } from '../accept/accept-store.ts'
 import { type BulkSelection, fits, idTimesOf, readSelection } from '../bulk/read-selection.ts'
 import {
@@ -46,6 +46,7 @@ export interface RescueDeps {
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly limiter: ConcurrencyLimiter
   readonly retentionMs: number
+  readonly usageCounts: UsageCounts
   /** Smaller ones, for tests. */
   readonly bounds?: BulkBounds
 }
@@ -73,13 +74,13 @@ export async function rescueEmails(
   const woken = new Set<string>()
 
   async function rescue(tx: Tx) {
-    const [now] = await Promise.all([
+    const [now, limited] = await Promise.all([
       readTime(tx),
-      checkMailer(tx, tenantId, body.mailer_id),
       checkSender(tx, tenantId),
+      checkMailer(tx, tenantId, body.mailer_id),
       isDry ? undefined : lockRescues(tx, tenantId),
     ])
-    return await walkInPieces<SeriesPlace, Found>({
+    const walk = await walkInPieces<SeriesPlace, Found>({
       bounds,
       below: range.below,
       placeOf: ({ series }) => series,
@@ -93,6 +94,18 @@ export async function rescueEmails(
         return { walked, found, changed: places.length }
       },
     })
+    const { changed: asked } = walk
+    if (limited === undefined || asked === 0 || (await chargeQueued(tx, tenantId, asked)))
+      return walk
+    const max = limited.quotas.queued_max ?? 0
+    throw overQuota({ quota: 'queued_max', max, asked, retryAfterS: 60 })
+  }
+
+  /** Mail may have left the queue since it was counted. */
+  async function rescueAnew(error: unknown) {
+    const isOver = error instanceof ApiError && error.code === 'quota_exceeded'
+    if (isOver && (await deps.usageCounts.freshen(tenantId))) return deps.db.transaction(rescue)
+    throw error
   }
 
   const bytes = isDry ? 0 : bounds.matchedMax * BULK_ROW_BYTES
@@ -101,7 +114,7 @@ export async function rescueEmails(
     changed: rescued,
     next,
   } = await deps.limiter.run(tenantId, () =>
-    deps.disk.admit(bytes, () => deps.db.transaction(rescue)),
+    deps.disk.admit(bytes, () => deps.db.transaction(rescue).catch(rescueAnew)),
   )
   deps.wakeups.wake(
     [...woken].map((mailerId) => ({

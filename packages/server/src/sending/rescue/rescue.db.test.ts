@@ -14,6 +14,7 @@ import {
   drain,
   eventsOf,
   inShort,
+  noUsageCounts,
   queueOf,
   recipientsOf,
   useSending,
@@ -67,6 +68,7 @@ function serve(change: Partial<RescueDeps> = {}): FastifyInstance {
       waitingPerCallerMax: 4,
     }),
     retentionMs: 30 * DAY_MS,
+    usageCounts: noUsageCounts,
     ...change,
   })
   return app

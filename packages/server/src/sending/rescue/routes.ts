@@ -22,7 +22,7 @@ A recipient whose last attempt ended uncertainly may get the mail twice.`,
     answer: rescueEmailsAnswer,
     scopes: ['send'],
     isForSupport: true,
-    errors: ['no_mailer', 'mailer_inactive', 'tenant_suspended', 'rate_limited'],
+    errors: ['no_mailer', 'mailer_inactive', 'tenant_suspended', 'quota_exceeded', 'rate_limited'],
     async handle({ tenant, body }) {
       const rescued = await rescueEmails(deps, tenant.tenantId, body)
       return { message: messageOf(body, rescued), ...rescued }

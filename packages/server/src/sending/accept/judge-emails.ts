@@ -1,0 +1,132 @@
+/** Judges the emails of a group: which are accepted, and why the others are refused. */
+import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
+import type { FoundMailer, NoMailer } from '../../mailers/index.ts'
+import {
+  type Charge,
+  charged,
+  decideQuota,
+  type Limited,
+  type OverQuota,
+  refusalOfState,
+  type Senders,
+} from '../../tenants/index.ts'
+import { isScheduled, type NewEmail } from '../record/email.ts'
+import { type KeptKey, keyId } from './key-store.ts'
+
+export type Accepted = {
+  readonly refId: string
+  readonly isScheduled: boolean
+  /** The places of the recipients who are not sent to (docs/reference/suppressions.md#suppressions). */
+  readonly suppressed: readonly number[]
+} & (
+  | { readonly isReplay: false; readonly mailerId: string }
+  /** The email of the first request with this key. */
+  | { readonly isReplay: true }
+)
+
+export type Refused =
+  | {
+      readonly refused:
+        | 'validation_failed'
+        | 'mailer_inactive'
+        | 'idempotency_mismatch'
+        | 'tenant_suspended'
+        | 'unauthorized'
+      readonly errors?: readonly FieldError[]
+    }
+  | { readonly refused: 'no_mailer'; readonly found: NoMailer | undefined }
+  | { readonly refused: 'quota_exceeded'; readonly over: OverQuota }
+
+export type Outcome = Accepted | Refused
+
+export interface Judged {
+  readonly tenantId: string
+  readonly refId: string
+  readonly email: NewEmail
+  readonly idempotency?: { readonly key: string; readonly bodyHash: Buffer }
+  readonly bytes: number
+}
+
+/** What the database says of the group, each list in the order of its items. */
+export interface Findings {
+  readonly mailers: readonly (FoundMailer | NoMailer | undefined)[]
+  readonly suppressed: readonly (readonly number[])[]
+  readonly kept: ReadonlyMap<string, KeptKey>
+}
+
+/** What those of a tenant that were accepted add to its quotas, each tenant once. */
+export interface Judgement {
+  readonly outcomes: readonly Outcome[]
+  readonly charges: readonly Charge[]
+}
+
+export function judgeEmails(
+  items: readonly Judged[],
+  { now, held, limited }: Senders,
+  found: Findings,
+): Judgement {
+  const quotas = new Map(limited)
+  const charges = new Map<string, Charge>()
+  const outcomes = items.map((item, i) => {
+    const { tenantId } = item
+    const outcome =
+      refuseHeld(held.get(tenantId)) ??
+      judge(item, found.mailers[i], found.suppressed[i] ?? [], found.kept, now)
+    const quota = quotas.get(tenantId)
+    if (quota === undefined || 'refused' in outcome || outcome.isReplay) return outcome
+    return chargeEmail(item, outcome, quota)
+  })
+  return { outcomes, charges: [...charges.values()] }
+
+  function chargeEmail(item: Judged, outcome: Accepted, quota: Limited): Outcome {
+    const { tenantId, bytes } = item
+    const charge = { tenantId, bytes, emails: countSent(item, outcome) }
+    const over = decideQuota(quota, charge, now)
+    if (over !== undefined) return { refused: 'quota_exceeded', over }
+    quotas.set(tenantId, charged(quota, charge, now))
+    const before = charges.get(tenantId) ?? { tenantId, emails: 0, bytes: 0 }
+    const [emails, allBytes] = [before.emails + charge.emails, before.bytes + bytes]
+    charges.set(tenantId, { tenantId, emails, bytes: allBytes })
+    return outcome
+  }
+}
+
+/** Recipients that are not suppressed. */
+export function countSent({ email }: Judged, { suppressed }: Accepted): number {
+  return email.recipients.length - suppressed.length
+}
+
+/** docs/reference/operator.md#suspension. A request that is repeated gets no answer of before, either. */
+function refuseHeld(state: 'suspended' | 'deleting' | undefined): Refused | undefined {
+  return state === undefined ? undefined : { refused: refusalOfState(state) }
+}
+
+function judge(
+  { tenantId, idempotency, refId, email }: Judged,
+  mailer: FoundMailer | NoMailer | undefined,
+  suppressed: readonly number[],
+  kept: ReadonlyMap<string, KeptKey>,
+  now: Date,
+): Outcome {
+  const holder = idempotency && kept.get(keyId({ tenantId, key: idempotency.key }))
+  if (idempotency !== undefined && holder !== undefined && holder.refId !== refId) {
+    if (!holder.bodyHash.equals(idempotency.bodyHash)) return { refused: 'idempotency_mismatch' }
+    const { refId: first, suppressed: refused } = holder
+    const isForLater = isScheduled(first, email)
+    return { isReplay: true, refId: first, isScheduled: isForLater, suppressed: refused }
+  }
+  const problem = problemOfSendAt(email, now)
+  if (problem !== undefined)
+    return { refused: 'validation_failed', errors: [{ path: '/send_at', message: problem }] }
+  if (mailer === undefined || 'problem' in mailer) return { refused: 'no_mailer', found: mailer }
+  if (mailer.state !== 'active') return { refused: 'mailer_inactive' }
+  const { mailerId } = mailer
+  return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email), suppressed }
+}
+
+/** docs/reference/sending.md#scheduling: up to five minutes ago means now. */
+function problemOfSendAt({ sendAt }: NewEmail, now: Date): string | undefined {
+  const aheadMs = sendAt === undefined ? 0 : sendAt.getTime() - now.getTime()
+  if (aheadMs > sendAtAheadMsMax) return 'must be at most 30 days ahead'
+  return aheadMs < -sendAtPastMsMax ? 'is more than 5 minutes ago' : undefined
+}

@@ -1,0 +1,116 @@
+/**
+ * Whether an email fits into the quotas of its tenant (docs/reference/operator.md#quotas). Seconds and days are
+ * those of the clock in UTC.
+ */
+import { type QuotaName, type Quotas, quotaNames } from '@postrider/contract'
+
+const DAY_MS = 86_400_000
+/** Mail leaves the queue and the tables at any time. */
+const LATER_S = 60
+
+/** What is added to a tenant's usage. */
+export interface Charge {
+  readonly tenantId: string
+  /** Recipients that are not suppressed. */
+  readonly emails: number
+  readonly bytes: number
+}
+
+export interface QuotaUsage {
+  /** The last one in which something was accepted, since 1970. */
+  readonly second: number
+  readonly inSecond: number
+  /** In the second before it. */
+  readonly secondBefore: number
+  readonly day: string
+  readonly inDay: number
+  readonly queued: number
+  readonly storageBytes: number
+}
+
+/** What a tenant may send, and has sent. */
+export interface Limited {
+  readonly quotas: Quotas
+  readonly usage: QuotaUsage
+}
+
+export interface OverQuota {
+  readonly quota: QuotaName
+  readonly max: number
+  /** What the email asks for. */
+  readonly asked: number
+  readonly retryAfterS: number
+}
+
+export function utcDay(at: Date): string {
+  return at.toISOString().slice(0, 10)
+}
+
+/** The first quota that it passes, or undefined. */
+export function decideQuota(
+  { quotas, usage }: Limited,
+  { emails, bytes }: Pick<Charge, 'emails' | 'bytes'>,
+  at: Date,
+): OverQuota | undefined {
+  const second = Math.floor(at.getTime() / 1_000)
+  const asked: Readonly<Record<QuotaName, number>> = {
+    storage_bytes_max: bytes,
+    queued_max: emails,
+    emails_per_day: emails,
+    emails_per_second: emails,
+  }
+  const used: Readonly<Record<QuotaName, number>> = {
+    storage_bytes_max: usage.storageBytes,
+    queued_max: usage.queued,
+    emails_per_day: usedOn(usage, utcDay(at)),
+    emails_per_second: usedIn(usage, second),
+  }
+  const waits: Readonly<Record<QuotaName, number>> = {
+    storage_bytes_max: LATER_S,
+    queued_max: LATER_S,
+    emails_per_day: Math.ceil((DAY_MS - (at.getTime() % DAY_MS)) / 1_000),
+    emails_per_second: 1,
+  }
+  for (const quota of quotaNames) {
+    const max = quotas[quota]
+    if (max !== null && asked[quota] > 0 && used[quota] + asked[quota] > max)
+      return { quota, max, asked: asked[quota], retryAfterS: waits[quota] }
+  }
+  return undefined
+}
+
+/** What fitted counts for what comes after it. */
+export function charged(
+  { quotas, usage }: Limited,
+  { emails, bytes }: Pick<Charge, 'emails' | 'bytes'>,
+  at: Date,
+): Limited {
+  const [second, day] = [Math.floor(at.getTime() / 1_000), utcDay(at)]
+  const isLater = second > usage.second
+  return {
+    quotas,
+    usage: {
+      second: Math.max(second, usage.second),
+      inSecond: isLater ? emails : usage.inSecond + (second === usage.second ? emails : 0),
+      secondBefore: isLater
+        ? usedIn(usage, second - 1)
+        : usage.secondBefore + (second === usage.second - 1 ? emails : 0),
+      day: day > usage.day ? day : usage.day,
+      inDay: day > usage.day ? emails : usage.inDay + emails,
+      queued: usage.queued + emails,
+      storageBytes: usage.storageBytes + bytes,
+    },
+  }
+}
+
+/** Of a second that is long over nobody knows it any more: nothing more fits into it. */
+function usedIn({ second, inSecond, secondBefore }: QuotaUsage, asked: number): number {
+  if (asked > second) return 0
+  if (asked === second) return inSecond
+  return asked === second - 1 ? secondBefore : Number.POSITIVE_INFINITY
+}
+
+function usedOn({ day, inDay }: QuotaUsage, asked: string): number {
+  if (asked > day) return 0
+  return asked === day ? inDay : Number.POSITIVE_INFINITY
+}

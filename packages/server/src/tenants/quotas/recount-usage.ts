@@ -1,0 +1,104 @@
+/**
+ * Counts anew what a tenant uses of its quotas (docs/reference/operator.md#quotas). Acceptance only adds; mail that
+ * leaves the queue, and emails that retention drops, are noticed here. It is done when a quota seems to be reached.
+ */
+import { createBoundedMap } from '@postrider/runtime/bounded-map'
+import { readCounters } from '../../platform/counter-store.ts'
+import type { Db, Queryable } from '../../platform/db/index.ts'
+import { type CountedUsage, correctUsage, readKeptUsage } from './quota-store.ts'
+
+export interface UsageDeps {
+  readonly db: Db
+  /** For how long emails are kept. */
+  readonly retentionMs: number
+  /** How many recipients of a tenant wait, counted up to `max`. */
+  readonly countQueued: (q: Queryable, tenantId: string, max: number) => Promise<number>
+}
+
+export interface UsageCounts {
+  /** False, when it was counted a moment ago: it is as it is. */
+  freshen(tenantId: string): Promise<boolean>
+}
+
+/** By which acceptance counts what a tenant uses (platform/counter-store.ts). */
+export const usageSubject = ''
+export const usageNames = { emails: 'recipients', bytes: 'stored_bytes' } as const
+
+const DAY_MS = 86_400_000
+const REST_MS = 1_000
+/** A count that took long is followed by a longer rest: a twentieth of one connection's time at most. */
+const REST_FACTOR = 20
+const TENANTS_MAX = 10_000
+
+export function createUsageCounts(
+  deps: UsageDeps & { readonly monotonicMs?: () => number },
+): UsageCounts {
+  const monotonicMs = deps.monotonicMs ?? (() => performance.now())
+  const running = new Map<string, Promise<void>>()
+  const restsUntil = createBoundedMap<string, number>(TENANTS_MAX)
+
+  async function recount(tenantId: string): Promise<void> {
+    const startedMs = monotonicMs()
+    try {
+      await recountUsage(deps, tenantId)
+    } finally {
+      const tookMs = monotonicMs() - startedMs
+      restsUntil.set(tenantId, startedMs + Math.max(REST_MS, tookMs * REST_FACTOR))
+      running.delete(tenantId)
+    }
+  }
+
+  return {
+    async freshen(tenantId) {
+      const under = running.get(tenantId)
+      if (under !== undefined) await under
+      else if ((restsUntil.get(tenantId) ?? 0) > monotonicMs()) return false
+      else {
+        const counting = recount(tenantId)
+        running.set(tenantId, counting)
+        await counting
+      }
+      return true
+    },
+  }
+}
+
+/** Nothing for a tenant without quotas. */
+export async function recountUsage(deps: UsageDeps, tenantId: string): Promise<void> {
+  const kept = await readKeptUsage(deps.db, tenantId)
+  if (kept === undefined) return
+  const queuedMax = Math.max(kept.queued, kept.queuedMax ?? 0) + 1
+  const counted = await countUsage(deps.db, deps, { tenantId, now: kept.now, queuedMax })
+  await correctUsage(deps.db, tenantId, kept, counted)
+}
+
+/** What was accepted today (UTC), what waits, and the bytes of what is kept: emails leave by whole days. */
+export async function countUsage(
+  q: Queryable,
+  deps: Omit<UsageDeps, 'db'>,
+  o: { readonly tenantId: string; readonly now: Date; readonly queuedMax: number },
+): Promise<CountedUsage> {
+  const nowMs = o.now.getTime()
+  const { tenantId } = o
+  const [counters, queued] = await Promise.all([
+    readCounters(q, {
+      ...{ tenantId, subject: usageSubject, interval: 'day' },
+      from: dayOf(nowMs - deps.retentionMs),
+      before: dayOf(nowMs + DAY_MS),
+    }),
+    deps.countQueued(q, tenantId, o.queuedMax),
+  ])
+  const sum = (name: string, from: Date) =>
+    counters
+      .filter((one) => one.name === name && one.at >= from)
+      .reduce((total, { n }) => total + n, 0)
+  return {
+    emailsToday: sum(usageNames.emails, dayOf(nowMs)),
+    queued,
+    storageBytes: sum(usageNames.bytes, new Date(0)),
+  }
+}
+
+function dayOf(ms: number): Date {
+  return new Date(Math.floor(ms / DAY_MS) * DAY_MS)
+}
