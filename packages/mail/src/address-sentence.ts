@@ -1,7 +1,9 @@
 /** Finds words that name the recipient as unknown or disabled, in a reply that is about nothing else. */
+import { findAbsence } from './absence-sentence.ts'
 import {
   ADDRESS_WORDS,
   AGAINST,
+  AGAINST_WITHIN,
   HARMLESS,
   IP_ADDRESS,
   SAYS_DISABLED,
@@ -49,10 +51,12 @@ export function readSentences({
   })
   const rest = known.reduce((left, { all }) => left.replace(all, ' '), cleared)
   const withoutIp = rest.replace(IP_ADDRESS, ' ')
-  const isContrary = speaksOfMore(withoutIp)
+  const isWithin = AGAINST_WITHIN.test(cleared)
+  const isContrary = isWithin || speaksOfMore(withoutIp)
   const isContraryToCode =
-    isContrary &&
-    speaksOfMore(WEAK_BESIDE_CODE.reduce((left, weak) => left.replace(weak, ' '), withoutIp))
+    isWithin ||
+    (isContrary &&
+      speaksOfMore(WEAK_BESIDE_CODE.reduce((left, weak) => left.replace(weak, ' '), withoutIp)))
   const isClean = !isContrary && !speaksOfMore(rest) && !isOfLogin(code)
   const isAlone = !LETTER.test(rest.replace(/\baddress\b/g, ' '))
   const isAny = rest !== cleared
@@ -63,7 +67,10 @@ export function readSentences({
       return { saying: { is: kindOf(is, said), said }, isContrary, isContraryToCode }
     }
   }
-  return { saying: undefined, isContrary, isContraryToCode }
+  const absence = isClean ? findAbsence(cleared) : undefined
+  const saying =
+    absence === undefined ? undefined : ({ is: 'invalid_recipient', said: absence } as const)
+  return { saying, isContrary, isContraryToCode }
 }
 
 /** Of a global pattern, which goes on where it last was. */

@@ -20,6 +20,9 @@ const NAMED_DOMAINS = [
 const HELPS =
   /\b(?:contact|assistance|help|support|questions?|write|e-?mail us|notify|report)\b[^.;]{0,80}$/i
 const OF_HELP = /^(?:post-?master|abuse|support|help(?:desk)?|admin(?:istrator)?|no-?reply)$/i
+/** It is what something is said of: `abuse@example.org does not exist`. */
+const IS_SUBJECT =
+  /^["'>)\]]{0,2}(?::|[ ,.]{0,4} ?(?:do(?:es)?|is|was|has|cannot|can't|not|no|unknown|user|mail ?box)\b)/i
 const NEAR_CHARS = 120
 
 /** @param recipient undefined: nothing is known of anybody */
@@ -45,10 +48,11 @@ function namesAnotherDomain(text: string, domain: string): boolean {
 }
 
 function isForHelp(text: string, address: string, start: number): boolean {
-  return (
-    OF_HELP.test(address.slice(0, address.lastIndexOf('@'))) ||
-    HELPS.test(text.slice(Math.max(0, start - NEAR_CHARS), start))
+  if (HELPS.test(text.slice(Math.max(0, start - NEAR_CHARS), start))) return true
+  const isSubject = IS_SUBJECT.test(
+    text.slice(start + address.length, start + address.length + NEAR_CHARS),
   )
+  return !isSubject && OF_HELP.test(address.slice(0, address.lastIndexOf('@')))
 }
 
 function isSameDomain(one: string, other: string): boolean {

@@ -28,7 +28,7 @@ const ORIGINS: readonly Origin[] = [
   { prefix: '', halves: ['work', 'score'] },
   { prefix: 'unfamiliar-', halves: ['work', 'work'] },
   { prefix: 'collected-', halves: ['work', 'work'] },
-  { prefix: 'fresh-', halves: ['blind', 'blind'] },
+  { prefix: 'fresh-', halves: ['work', 'work'] },
 ]
 
 /**
