@@ -159,7 +159,7 @@ const TEMPORARY_CODE =
 const TEXT_CHARS_MAX = 1_024
 /** What the server that reports adds to the words of the one that refused. */
 const ADDED = [
-  /\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}|\brfc822;/gi,
+  /\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}|\brfc822;|\(delivery attempts: \d{1,9}\)|\bhi \[[\da-f.:]{2,45}\],/gi,
   /\bmsexch:\S{1,200} \d{1,3} \([\da-f]{8}\)(?: refused)?|\bmessage contains \[\d{1,6}\] file attachments/gi,
   /\b(?:smtp )?error from remote (?:mail )?server after rcpt (?:command|to)\b:?(?:<[^<>]{0,320}>:?)?/gi,
   /\b(?:host|server):? (?=[\w-]{0,63}\.)[\w.-]{1,255}(?: ?\[[\da-f.:]{2,45}\])?:?|(?<![\w.@-])(?:[\w-]{1,63}\.){1,8}[a-z][\w-]{1,62} ?\[[\da-f.:]{2,45}\]|(?<=\bhost )[\d.]{7,15}(?=:)|^\s{0,20}\[[\d.]{7,15}\],|[\d.]{7,15} (?:does not like recipient|failed after i sent the message)\.|\bfailed recipient\(s\):/gi,
@@ -197,13 +197,14 @@ function readRefusal({ recipient, status = '', diagnostic, providerSays }: Refus
   return { facts, codes, isTemporary, category, byWords, saying, isContrary, providerSays }
 }
 
-/** `cy wasn't found at example.net` names its recipient in two words. */
+/** `cy wasn't found at example.net` names its recipient in two words, `user cy unknown` in one. */
 function withRecipient(text: string, recipient: string | undefined): string {
   const [, local, domain] = /^([^@]{1,64})@([^@]{1,255})$/.exec(recipient ?? '') ?? []
   if (recipient === undefined || local === undefined || domain === undefined) return text
   const [name, place] = [local, domain].map((one) => one.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&'))
   const named = `(?<![^\\s>"'(])${name}(?=\\s[^@]{0,40}[\\s(]${place}(?![\\w-]))`
-  return text.replace(new RegExp(named, 'gi'), () => recipient)
+  const called = `(?<=\\b(?:user|mail ?box|account|recipient|alias|user ?name)[ :]{1,2}["'(<]?)${name}(?=["')>]?(?:[\\s.,:;]|$))`
+  return text.replace(new RegExp(`${named}|${called}`, 'gi'), () => recipient)
 }
 
 function withoutAdded(text: string): string {

@@ -66,5 +66,5 @@ function domainOf(address: string): string {
 
 function baseOf(address: string): string {
   const name = address.slice(0, address.lastIndexOf('@')).toLowerCase()
-  return name.replace(/^[^\p{L}\d]{1,5}/u, '').replace(/\+.*$/, '')
+  return name.replace(/^(?:[45]\d\d-)?[^\p{L}\d]{1,5}/u, '').replace(/\+.*$/, '')
 }

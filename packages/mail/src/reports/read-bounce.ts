@@ -140,5 +140,8 @@ function reasonOf(
   const block = said.get(recipient?.toLowerCase() ?? '') ?? ''
   const reply = replyIn(block) ?? (isAlone ? replyIn(text)?.split('\n\n', 1)[0] : undefined)
   if (reply !== undefined) return reply
+  // `The following recipients are unknown:`
+  const isSaid = judgeBounce({ recipient, status: undefined, diagnostic: introduction }).isOfAddress
+  if (isAlone && isSaid) return introduction
   return block.trim() !== '' || !isAlone || recipient === undefined ? block : introduction
 }

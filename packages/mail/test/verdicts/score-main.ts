@@ -3,7 +3,7 @@
  *
  *   node packages/mail/test/verdicts/score-main.ts            the scores of work and score
  *   node packages/mail/test/verdicts/score-main.ts --failing  and the failing entries to work with
- *   node packages/mail/test/verdicts/score-main.ts --blind    the scores of the blind parts, too
+ *   node packages/mail/test/verdicts/score-main.ts --blind    the scores of the blind part, too
  *
  * The failing entries of the other parts are shown to nobody: they are there to tell whether rules hold for
  * what they were not written from.
@@ -21,7 +21,7 @@ const { values } = parseArgs({
 })
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
-for (const part of parts.filter((one) => values.blind || one === 'work' || one === 'score'))
+for (const part of parts.filter((one) => values.blind || one !== 'blind'))
   for (const kind of kinds) print(`== ${kind}, ${part}\n${describeScore(judge(kind, part))}`)
 
 if (values.failing)
