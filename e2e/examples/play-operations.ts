@@ -113,7 +113,13 @@ async function webhooks({ call, receiver }: Scene): Promise<void> {
       webhook_options: { events: { delivery: true, bounce: true, smtp_error: true, open: true } },
     },
   })
-  await call('listWebhooks')
+  const { webhooks } = await call('listWebhooks')
+  const { webhook_id } = webhooks.find(({ event }: { event: string }) => event === 'EMAIL_EVENT')
+  const params = { webhook_id }
+  await call('sendTestEvent', { params, body: { event: 'MAIL_DELIVERED' } })
+  await call('pauseWebhook', { params })
+  await call('getWebhookStatus', { params })
+  await call('resumeWebhook', { params })
 }
 
 async function mailers({ call, world, receiver, servers }: Scene): Promise<void> {

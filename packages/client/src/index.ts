@@ -16,6 +16,7 @@ export type {
   ReplayWebhookEventsInput,
   RescueEmailsInput,
   SendEmailInput,
+  SendTestEventInput,
   SetMailerActiveInput,
   SetOAuthActiveInput,
   UpdateImapInput,

@@ -19,6 +19,7 @@ import type {
   RescueEmailsBody,
   RetryEmailsBody,
   SendEmailBody,
+  SendTestEventBody,
   SetMailerActiveBody,
   SetOAuthActiveBody,
   SmtpConfig,
@@ -98,6 +99,7 @@ export type ConfigureImapInput = Without<ConfigureImapBody> &
 export type UpdateSmtpInput = Omit<UpdateSmtpBody, 'mailer_id'> & { readonly mailer_id: string }
 export type UpdateImapInput = Omit<UpdateImapBody, 'mailer_id'> & { readonly mailer_id: string }
 export type UpdateOAuthAppInput = UpdateOAuthAppBody & { readonly app_id: string }
+export type SendTestEventInput = SendTestEventBody & { readonly webhook_id: string }
 export type SetMailerActiveInput = SetMailerActiveBody & { readonly mailer_id: string }
 export type SetOAuthActiveInput = SetOAuthActiveBody & { readonly mailer_id: string }
 

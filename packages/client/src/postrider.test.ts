@@ -310,6 +310,14 @@ describe('Postrider', () => {
     ['getUser', (client) => client.getUser(id), undefined],
     ['updateUser', (client) => client.updateUser({ user_id: id, name: 'N' }), { name: 'N' }],
     ['deleteUser', (client) => client.deleteUser(id), undefined],
+    ['getWebhookStatus', (client) => client.getWebhookStatus(id), undefined],
+    ['pauseWebhook', (client) => client.pauseWebhook(id), undefined],
+    ['resumeWebhook', (client) => client.resumeWebhook(id), undefined],
+    [
+      'sendTestEvent',
+      (client) => client.sendTestEvent({ webhook_id: id, event: 'MAIL_BOUNCE' }),
+      { event: 'MAIL_BOUNCE' },
+    ],
     ['getWebhookDelivery', (client) => client.getWebhookDelivery(id), undefined],
     ['redeliver', (client) => client.redeliver(id), undefined],
     [

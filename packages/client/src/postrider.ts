@@ -60,6 +60,7 @@ import type {
   GetTenantAnswer,
   GetUserAnswer,
   GetWebhookDeliveryAnswer,
+  GetWebhookStatusAnswer,
   ImportSuppressionsAnswer,
   ImportSuppressionsQuery,
   InboundDomain,
@@ -96,16 +97,19 @@ import type {
   OAuthApp,
   OAuthLoginAnswer,
   OAuthLoginBody,
+  PauseWebhookAnswer,
   RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
   RelayKind,
   ReplayWebhookEventsAnswer,
   RescueEmailsAnswer,
+  ResumeWebhookAnswer,
   RetryEmailsAnswer,
   RevokeKeyAnswer,
   RotateDomainKeyAnswer,
   SendEmailAnswer,
+  SendTestEventAnswer,
   SetMailerActiveAnswer,
   SetOAuthActiveAnswer,
   SubscribeEmailAnswer,
@@ -590,6 +594,57 @@ export class Postrider {
   }
 
   /** A page may be short or empty while there is a `nextPageToken`. */
+  getWebhookStatus(
+    webhookId: string,
+    options?: RequestOptions,
+  ): AnswerPromise<GetWebhookStatusAnswer> {
+    return this.#send(
+      {
+        method: 'GET',
+        path: '/v1/webhook/{webhook_id}/status',
+        parameters: { webhook_id: webhookId },
+      },
+      options,
+    )
+  }
+
+  /** Repeated safely. */
+  pauseWebhook(webhookId: string, options?: RequestOptions): AnswerPromise<PauseWebhookAnswer> {
+    return this.#send(
+      {
+        method: 'POST',
+        path: '/v1/webhook/{webhook_id}/pause',
+        parameters: { webhook_id: webhookId },
+        isIdempotent: true,
+      },
+      options,
+    )
+  }
+
+  /** Repeated safely. */
+  resumeWebhook(webhookId: string, options?: RequestOptions): AnswerPromise<ResumeWebhookAnswer> {
+    return this.#send(
+      {
+        method: 'POST',
+        path: '/v1/webhook/{webhook_id}/resume',
+        parameters: { webhook_id: webhookId },
+        isIdempotent: true,
+      },
+      options,
+    )
+  }
+
+  /** What the receiver answers is in `test`; a refusal by it rejects nothing. */
+  sendTestEvent(
+    test: inputs.SendTestEventInput,
+    options?: RequestOptions,
+  ): AnswerPromise<SendTestEventAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/webhook/{webhook_id}/test', input: test },
+      options,
+    )
+  }
+
   listWebhookDeliveries(
     filter: inputs.ListWebhookDeliveriesInput = {},
     options?: RequestOptions,

@@ -15,6 +15,7 @@ import { relayKinds } from './relays.ts'
 import { recipientStatuses, recipientTypes } from './sending.ts'
 import { suppressionFormats, suppressionReasons } from './suppressions.ts'
 import { apiKeyScopes } from './tenants.ts'
+import { webhookStates } from './webhooks.ts'
 
 /** By the name of the export. */
 export const componentNames: Readonly<Record<string, string>> = {
@@ -61,6 +62,7 @@ export const componentDescriptions: Readonly<Record<string, string>> = {
   Suppression: 'An address that is not sent to',
   SuppressionSource: 'What gave the reason',
   Tenant: 'An account of the service, with its usage',
+  TestDelivery: 'A test event, and what its receiver answered',
   TracedAttempt: 'An attempt to send to a recipient',
   TracedDelivery: 'A webhook delivery that carried an event of the email',
   TracedEmail: 'An email with all that became of it',
@@ -72,6 +74,7 @@ export const componentDescriptions: Readonly<Record<string, string>> = {
   WebhookAttempt: 'A request of a delivery',
   WebhookDelivery: 'Events that are delivered together',
   WebhookDeliveryDetail: 'A delivery with what was sent',
+  WebhookStatus: 'Where a webhook stands, and what waits for it',
 }
 
 interface WordList {
@@ -125,6 +128,7 @@ export const wordLists: Readonly<Record<string, WordList>> = {
   },
   WebhookDeliveryStatus: { enum: webhookDeliveryStatuses, description: 'Where a delivery stands' },
   WebhookEvent: { enum: webhookEvents, description: 'Event type of a webhook' },
+  WebhookState: { enum: webhookStates, description: 'Where a webhook stands' },
 }
 
 /** Each has every field of the one beside it. */

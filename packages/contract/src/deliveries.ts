@@ -168,7 +168,13 @@ export const webhookDeliveryDetail = closedObject({
       headers: Type.Array(Type.String(), {
         description: 'Names of the headers of the last request; empty before the first',
       }),
-      body: stringOrNull('Exactly as it is sent; null when its events have left the log'),
+      body: stringOrNull(
+        'Exactly as it is sent; null when its events have left the log, and when `body_hidden`',
+      ),
+      body_hidden: Type.Boolean({
+        description:
+          'true: `body` holds received mail, and the API key does not have the scope `content`',
+      }),
       body_truncated: Type.Boolean({
         description: `true: \`body\` is the beginning of what is sent, as it is larger than ${shownBodyBytesMax} octets`,
       }),

@@ -121,6 +121,10 @@ export const zeroTracking = Object.freeze({
   bot: false,
 }) satisfies Tracking
 
+const test = Type.Optional(
+  Type.Literal(true, { description: 'Of sendTestEvent alone: nothing of this has happened' }),
+)
+
 const messageDetailFields = {
   ref_id: Type.String({
     description: 'Reference id of the email; many events share it',
@@ -144,6 +148,7 @@ const messageDetailFields = {
   failed_reason: Type.String({
     description: 'Empty on success; else a stable sentence or the raw error',
   }),
+  test,
 }
 
 const attemptDetailFields = {
@@ -294,6 +299,7 @@ export const mailerDeactivated = closedObject(
             '`oauth_revoked`: its OAuth grant is revoked or has expired. `provider_auth_error`: its login was rejected',
         }),
         provider_error: Type.Optional(Type.String({ description: 'Absent when there is none' })),
+        test,
       },
       { description: 'Which mailer, and why' },
     ),
@@ -336,6 +342,7 @@ export const domainVerification = closedObject(
         webhook_id: Type.String({
           description: 'The subscription that delivers this event',
         }),
+        test,
       },
       { description: 'Which domain, and the result' },
     ),
@@ -355,6 +362,7 @@ export const imapError = closedObject(
           Type.String({ description: 'As received; absent when nothing was said' }),
         ),
         event_at: eventTime('When the failure was seen'),
+        test,
       },
       { description: 'Which mailbox, and why' },
     ),
@@ -462,5 +470,7 @@ export interface IncomingEmail {
     problem?: string
     /** Absent for mail fetched by IMAP. */
     envelope?: { from: string; to: string[]; remote_ip: string; helo: string; tls?: boolean }
+    /** Of sendTestEvent alone. */
+    test?: true
   }
 }

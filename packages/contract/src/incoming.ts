@@ -121,6 +121,9 @@ export const incomingEmail = closedObject({
           { description: 'Absent for mail of a mailbox' },
         ),
       ),
+      test: Type.Optional(
+        Type.Literal(true, { description: 'Of sendTestEvent alone: no such mail was received' }),
+      ),
     },
     { description: 'The message' },
   ),

@@ -143,6 +143,30 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  getWebhookStatus: {
+    method: 'GET',
+    path: '/v1/webhook/{webhook_id}/status',
+    status: 200,
+    auth: 'tenant',
+  },
+  pauseWebhook: {
+    method: 'POST',
+    path: '/v1/webhook/{webhook_id}/pause',
+    status: 200,
+    auth: 'tenant',
+  },
+  resumeWebhook: {
+    method: 'POST',
+    path: '/v1/webhook/{webhook_id}/resume',
+    status: 200,
+    auth: 'tenant',
+  },
+  sendTestEvent: {
+    method: 'POST',
+    path: '/v1/webhook/{webhook_id}/test',
+    status: 200,
+    auth: 'tenant',
+  },
   listWebhookDeliveries: {
     method: 'GET',
     path: '/v1/webhook/deliveries',

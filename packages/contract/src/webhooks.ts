@@ -13,7 +13,9 @@ import {
   plainAnswer,
   stringMap,
   timestamp,
+  timestampOrNull,
 } from './common.ts'
+import { eventNames, webhookAttempt } from './deliveries.ts'
 import { type SubscriptionKey, webhookEvents } from './events.ts'
 
 export const webhookUrlLengthMax = 2048
@@ -205,3 +207,81 @@ export const listWebhooksAnswer = answer({
   }),
 })
 export type ListWebhooksAnswer = Static<typeof listWebhooksAnswer>
+
+export const webhookParams = closedObject({
+  webhook_id: Type.String({ maxLength: 64, examples: ['wh_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'] }),
+})
+export type WebhookParams = Static<typeof webhookParams>
+
+/** From the one that explains most: a paused webhook may fail, too. */
+export const webhookStates = [
+  'paused',
+  'inactive',
+  'dormant',
+  'failing',
+  'parked',
+  'active',
+  'idle',
+] as const
+export type WebhookState = (typeof webhookStates)[number]
+
+/** How far waiting events are counted. */
+export const webhookBacklogMax = 10_000
+
+const milliseconds = (description: string) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], description })
+
+export const webhookStatus = closedObject({
+  state: Type.Enum([...webhookStates], {
+    description:
+      '`paused`: events wait until it is resumed. `inactive`: events are recorded alone. `dormant`: it has failed for five days. `failing`: its last request failed. `parked`: only events that were refused one by one wait. `active`: something is delivered. `idle`: nothing waits',
+  }),
+  backlog: Type.Integer({
+    minimum: 0,
+    description: `Events that wait, those of open deliveries included; counted up to ${webhookBacklogMax}`,
+  }),
+  oldest_pending_at: timestampOrNull('Since when the oldest of them waits'),
+  p50_ms: milliseconds('How long requests of the last hour took; null when there were none'),
+  p95_ms: milliseconds('The same of the slowest of twenty'),
+  paused_at: timestampOrNull('Since when it is paused'),
+  failing_since: timestampOrNull('Since when every request failed'),
+  next_attempt_at: timestampOrNull('When it is tried again after a failure'),
+  last_ok_at: timestampOrNull('When a request was accepted last'),
+})
+export type WebhookStatus = Static<typeof webhookStatus>
+
+export const getWebhookStatusAnswer = answer({ status: webhookStatus })
+export type GetWebhookStatusAnswer = Static<typeof getWebhookStatusAnswer>
+
+export const pauseWebhookAnswer = answer({ status: webhookStatus })
+export type PauseWebhookAnswer = Static<typeof pauseWebhookAnswer>
+
+export const resumeWebhookAnswer = answer({ status: webhookStatus })
+export type ResumeWebhookAnswer = Static<typeof resumeWebhookAnswer>
+
+/** Of a tenant, in a minute. */
+export const webhookTestsMax = 30
+
+export const sendTestEventBody = closedObject({
+  event: Type.Enum([...eventNames], {
+    description: 'Name of the event: one that this webhook takes',
+    examples: ['MAIL_DELIVERED'],
+  }),
+})
+export type SendTestEventBody = Static<typeof sendTestEventBody>
+
+export const testDelivery = closedObject({
+  accepted: Type.Boolean({ description: 'Whether the receiver answered with 2xx' }),
+  ...webhookAttempt.properties,
+  request: closedObject(
+    {
+      headers: Type.Array(Type.String(), { description: 'Names of the headers that were sent' }),
+      body: Type.String({ description: 'Exactly as it was sent' }),
+    },
+    { description: 'What was sent' },
+  ),
+})
+export type TestDelivery = Static<typeof testDelivery>
+
+export const sendTestEventAnswer = answer({ test: testDelivery })
+export type SendTestEventAnswer = Static<typeof sendTestEventAnswer>

@@ -133,6 +133,7 @@ function createCapabilities(platform: Platform, config: Config) {
     ...platform,
     ...shareOf('dispatcher'),
     isDispatching: works('dispatcher'),
+    isSendingPaused: isPaused(config),
     checks,
     recordReads,
   })

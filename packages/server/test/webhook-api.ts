@@ -13,6 +13,7 @@ import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createKeyRing, type KeyRing } from '../src/platform/secrets/index.ts'
+import { createTargetCache } from '../src/webhooks/dispatch/request/target-cache.ts'
 import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
 import { type EventLogRouteDeps, eventLogRoutes } from '../src/webhooks/log/routes.ts'
 import { type WebhookRoutesDeps, webhookRoutes } from '../src/webhooks/routes.ts'
@@ -31,6 +32,7 @@ const KEYS: Readonly<Record<string, { tenantId: string; scopes: readonly ApiKeyS
   b: { tenantId: 'tn_b', scopes: [] },
   webhooks: { tenantId: 'tn_a', scopes: ['webhooks'] },
   reader: { tenantId: 'tn_a', scopes: ['read'] },
+  content: { tenantId: 'tn_a', scopes: ['read', 'content'] },
   sender: { tenantId: 'tn_a', scopes: ['send'] },
 }
 
@@ -123,6 +125,7 @@ export async function createWebhookApi(
   o: Partial<ReceiverRules> = {},
   deliveries: Pick<WebhookRoutesDeps, 'pageBounds' | 'replayLimits' | 'replayBudget'> & {
     readonly logBounds?: EventLogRouteDeps['logBounds']
+    readonly tests?: Partial<WebhookRoutesDeps['tests']>
     readonly limiters?: WebhookRoutesDeps['limiters']
     readonly replayLimit?: WebhookRoutesDeps['replayLimit']
   } = {},
@@ -142,15 +145,25 @@ export async function createWebhookApi(
       return found === undefined ? undefined : { ...found, keyId: `key_${key}` }
     },
   })
+  const { tests, ...others } = deliveries
+  const clock = createClock()
   webhookRoutes(app, {
     db: database.db,
     keyRing: testKeyRing,
     receivers: testReceivers(egress, o),
     wakeups: { wake: (streams) => woken.push(...streams) },
-    clock: createClock(),
+    clock,
     replayLimit: testLimit,
     limiters: { record: testLimiter, replays: testLimiter },
-    ...deliveries,
+    tests: {
+      request: {
+        ...{ clock, egress, keyRing: testKeyRing, targets: createTargetCache() },
+        ...{ log: createLogger({ level: 'silent' }), allowHttp: true, timeoutMs: 5_000 },
+      },
+      ...{ limit: testLimit, limiter: testLimiter, isSendingPaused: false },
+      ...tests,
+    },
+    ...others,
   })
   const { logBounds, limiters } = deliveries
   eventLogRoutes(app, { db: database.db, limiter: limiters?.record ?? testLimiter, logBounds })

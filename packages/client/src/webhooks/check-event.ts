@@ -69,7 +69,7 @@ const messageFields: RequiredFields<MessageDetails> = {
   tracking,
   failed_reason: text,
 }
-const message = shape<MessageDetails>(messageFields, {})
+const message = shape<MessageDetails>(messageFields, { test: truth })
 
 const address = shape<IncomingEmail['details']['from']>({ email: text, name: text }, {})
 const addresses = listOf(address)
@@ -114,6 +114,7 @@ const incoming = shape<IncomingFields>(
     auto_reply: truth,
     folder: text,
     problem: text,
+    test: truth,
     envelope: shape<Required<IncomingFields>['envelope']>(
       { from: text, to: listOf(text), remote_ip: text, helo: text },
       { tls: truth },
@@ -133,7 +134,11 @@ const known = {
   MAIL_UNSUBSCRIBED: event(true, message),
   MAIL_BOUNCE: event(
     false,
-    shape<MailBounce['details']>(messageFields, { error_code: text, num_retries: text }),
+    shape<MailBounce['details']>(messageFields, {
+      error_code: text,
+      num_retries: text,
+      test: truth,
+    }),
   ),
   MAIL_SPAM: event(false, message),
   MAIL_POLICY_REJECTION: event(false, message),
@@ -143,7 +148,7 @@ const known = {
     false,
     shape<SmtpError['details']>(
       { ...messageFields, attempt: count, max_attempts: count, retry_scheduled: truth },
-      { provider_error: text },
+      { provider_error: text, test: truth },
     ),
   ),
   PHISHING: event(false, message),
@@ -151,7 +156,7 @@ const known = {
     false,
     shape<MailerDeactivated['details']>(
       { mailer_id: text, config_type: text, failed_reason: text },
-      { provider_error: text },
+      { provider_error: text, test: truth },
     ),
   ),
   DOMAIN_VERIFICATION: shape<DomainVerification>(
@@ -165,7 +170,7 @@ const known = {
           custom_args: objectOrNull,
           webhook_id: text,
         },
-        {},
+        { test: truth },
       ),
     },
     {},
@@ -174,7 +179,7 @@ const known = {
     false,
     shape<ImapError['details']>(
       { mailer_id: text, failed_reason: text, event_at: time },
-      { provider_error: text },
+      { provider_error: text, test: truth },
     ),
   ),
   INCOMING_EMAIL: event(true, every(source, incoming)),

@@ -1,5 +1,10 @@
 /** Makes webhooks: subscriptions and their routes for every role, and the dispatcher. */
-import { replayedEventsADayMax, replaysMax, webhookChecksMax } from '@postrider/contract'
+import {
+  replayedEventsADayMax,
+  replaysMax,
+  webhookChecksMax,
+  webhookTestsMax,
+} from '@postrider/contract'
 import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
@@ -16,12 +21,14 @@ import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { type DeliverDeps, deliverBatch } from './dispatch/deliver-batch.ts'
 import { createBacklog } from './dispatch/operate/backlog.ts'
+import { createTargetCache } from './dispatch/request/target-cache.ts'
 import { createDiscovery } from './dispatch/schedule/discover-streams.ts'
 import { createWakeups, type Wakeups } from './dispatch/schedule/wakeups.ts'
 import { createDispatcher } from './dispatch/schedule/worker.ts'
 import { createDeliveryCommits } from './dispatch/settle/delivery-commits.ts'
 import { eventLogRoutes } from './log/routes.ts'
 import { webhookRoutes } from './routes.ts'
+import type { TestEventDeps } from './status/send-test-event.ts'
 import type { ReceiverRules } from './subscriptions/check-receiver.ts'
 
 export interface WebhooksDeps {
@@ -35,6 +42,8 @@ export interface WebhooksDeps {
   readonly leases: BucketLeases
   /** The other processes with the role `dispatcher`. */
   readonly others: Others
+  /** This service sends nothing (SENDING). */
+  readonly isSendingPaused: boolean
   /** Whether this process dispatches events. */
   readonly isDispatching: boolean
   /** Of checks that look hosts up. */
@@ -96,10 +105,35 @@ export function createWebhooks(deps: WebhooksDeps) {
           windowS: 86_400,
         }),
         limiters: { record: deps.recordReads, replays },
+        tests: createTests(deps),
       })
       eventLogRoutes(app, { db, limiter: deps.recordReads })
     },
   }
+}
+
+/** Test events: requests of the API, beside those of a dispatcher. */
+function createTests(deps: WebhooksDeps): TestEventDeps['tests'] {
+  const { config, isSendingPaused } = deps
+  return {
+    isSendingPaused,
+    request: {
+      ...deps,
+      targets: createTargetCache(),
+      allowHttp: config.allowHttpWebhooks,
+      timeoutMs: config.webhookTimeoutMs,
+    },
+    limit: createRateLimit({ name: 'webhook-tests', usesMax: webhookTestsMax, windowS: 60 }),
+    limiter: createConcurrencyLimiter(TESTS_AT_ONCE),
+  }
+}
+
+/** A receiver that hangs holds its place for as long as a request may last. */
+const TESTS_AT_ONCE = {
+  name: 'webhook-tests-at-once',
+  atOnceMax: 100,
+  atOncePerCallerMax: 2,
+  waitingPerCallerMax: 0,
 }
 
 /** What the role `dispatcher` is made of. */

@@ -30,6 +30,9 @@ import { getDelivery } from './deliveries/get-delivery.ts'
 import { type ListDeps, listDeliveries } from './deliveries/list-deliveries.ts'
 import { redeliver } from './deliveries/redeliver.ts'
 import { type ReplayDeps, replayEvents } from './deliveries/replay-events.ts'
+import { mayReadContent } from './log/shown-event.ts'
+import { statusRoutes } from './status/routes.ts'
+import type { TestEventDeps } from './status/send-test-event.ts'
 import { deleteWebhook } from './subscriptions/delete-webhook.ts'
 import { listWebhooks } from './subscriptions/list-webhooks.ts'
 import { registerWebhook, type WebhookDeps } from './subscriptions/register-webhook.ts'
@@ -44,7 +47,7 @@ const NOTHING_REPLAYED =
 
 const NOTHING_REDELIVERED = 'Nothing Redelivered: its events wait already, or have left the record'
 
-export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps {
+export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps, TestEventDeps {
   /** Of calls that queue events again. */
   readonly replayLimit: RateLimit
   readonly limiters: {
@@ -56,6 +59,7 @@ export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps {
 
 export function webhookRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
   subscriptionRoutes(app, deps)
+  statusRoutes(app, deps)
   deliveryRoutes(app, deps)
 }
 
@@ -153,7 +157,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
 
   addOperation(app, 'getWebhookDelivery', {
     summary: 'Get a webhook delivery with its attempts and its request',
-    description: DELIVERY,
+    description: `${DELIVERY} The body of an \`INCOMING_EMAIL\` is received mail: it needs the scope \`content\`, else it is null and \`body_hidden\` is true.`,
     tag: 'Webhooks',
     params: webhookDeliveryParams,
     answer: getWebhookDeliveryAnswer,
@@ -161,7 +165,11 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
     errors: ['rate_limited'],
     async handle({ tenant, params }) {
       const delivery = await limiters.record.run(tenant.tenantId, () =>
-        getDelivery(deps, tenant.tenantId, params.delivery_id),
+        getDelivery(
+          deps,
+          { tenantId: tenant.tenantId, mayReadContent: mayReadContent(tenant) },
+          params.delivery_id,
+        ),
       )
       return { message: 'Webhook Delivery', delivery }
     },

@@ -43,7 +43,7 @@ function toDeliveredEvent(eventId: string, event: MemberEvent | undefined): Deli
   }
 }
 
-function toWebhookAttempt(a: RecordedAttempt): WebhookAttempt {
+export function toWebhookAttempt(a: RecordedAttempt): WebhookAttempt {
   return {
     at: new Date(a.at).toISOString(),
     status: a.status,

@@ -21,6 +21,8 @@ import { newId } from '../../platform/ids.ts'
 import { getDelivery } from './get-delivery.ts'
 import { listDeliveries } from './list-deliveries.ts'
 
+const reader = { tenantId: 'tn_a', mayReadContent: true }
+
 describe('getDelivery of a dispatched delivery', () => {
   let world: WebhookDispatch
   let receiver: WebhookReceiver
@@ -30,7 +32,7 @@ describe('getDelivery of a dispatched delivery', () => {
 
   const newest = async () => {
     const { deliveries } = await listDeliveries({ db: world.db }, 'tn_a', { pageSize: 1 })
-    return getDelivery({ db: world.db }, 'tn_a', deliveries[0]?.delivery_id ?? '')
+    return getDelivery({ db: world.db }, reader, deliveries[0]?.delivery_id ?? '')
   }
   const bodies = () => receiver.requests.map((request) => request.body.toString())
 
@@ -145,7 +147,7 @@ describe('getDelivery of a dispatched delivery', () => {
     expect(new Set(halves.flatMap((half) => half.events.map((event) => event.event_id)))).toEqual(
       new Set(whole?.events.map((event) => event.event_id)),
     )
-    const detail = await getDelivery({ db: world.db }, 'tn_a', whole?.delivery_id ?? '')
+    const detail = await getDelivery({ db: world.db }, reader, whole?.delivery_id ?? '')
     expect(detail.request.body).toBe(bodies()[0])
   })
 })
@@ -208,6 +210,7 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
     expect(delivery.request).toEqual({
       headers: ['Content-Type'],
       body: null,
+      body_hidden: false,
       body_truncated: false,
     })
     expect(delivery.events.map((event) => event.event)).toEqual(['MAIL_DELIVERED', null])
@@ -278,6 +281,30 @@ describe('GET /v1/webhook/deliveries/{delivery_id}', () => {
       answers.add(JSON.stringify({ ...body, request_id: '' }))
     }
     expect(answers.size).toBe(1)
+  })
+
+  it('shows received mail only to a key that may read content', async () => {
+    const { db } = api.database
+    const key = await insertWebhook(db, { event: 'INCOMING', owner: 'imap_1' })
+    const details = { mailer_id: 'imap_1', subject: 'Private', text: 'For your eyes only' }
+    const event = { event: 'INCOMING_EMAIL', owner: 'imap_1', details } as const
+    const members = await recordUnwanted(db, newEvent({ ...event, refId: newId('in') }))
+    for (const status of ['delivered', 'parked'] as const) {
+      const id = await insertDelivery(db, { key, members, status })
+      for (const name of ['reader', 'webhooks']) {
+        const { body } = await get(id, name)
+        expect(JSON.stringify(body)).not.toMatch(/Private|eyes/)
+        expect(body.delivery).toMatchObject({
+          events: [{ event: 'INCOMING_EMAIL' }],
+          request: { body: null, body_hidden: true, body_truncated: false },
+        })
+      }
+      for (const name of ['a', 'content'])
+        expect((await get(id, name)).delivery.request).toMatchObject({
+          body: expect.stringContaining('For your eyes only'),
+          body_hidden: false,
+        })
+    }
   })
 
   it('answers 401 without a key, and 403 to a key for sending', async () => {

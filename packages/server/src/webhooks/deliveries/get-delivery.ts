@@ -15,6 +15,7 @@ import { type Db, readByIndex, type Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { isId, timeOfUlid } from '../../platform/ids.ts'
 import { serializeRequest } from '../events/event.ts'
+import { isContent } from '../log/shown-event.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'
 import {
   findDelivery,
@@ -42,17 +43,19 @@ export async function loadDelivery(
 
 export async function getDelivery(
   { db }: { readonly db: Db },
-  tenantId: string,
+  { tenantId, mayReadContent }: Caller,
   deliveryId: string,
 ): Promise<WebhookDeliveryDetail> {
   const delivery = await loadDelivery(db, tenantId, deliveryId)
-  const [members, attempts, body] = await readByIndex(db, (tx) =>
+  const [members, attempts, rebuilt] = await readByIndex(db, (tx) =>
     Promise.all([
       readMembers(tx, tenantId, [delivery]),
       readAttempts(tx, tenantId, [delivery], shownAttemptsMax),
       rebuildBody(tx, tenantId, delivery),
     ]),
   )
+  const isHidden = !mayReadContent && [...members.values()].some(isContent)
+  const body = isHidden ? HIDDEN : rebuilt
   const made = attempts.get(deliveryId) ?? []
   return {
     ...toWebhookDelivery(delivery, members, made),
@@ -60,7 +63,15 @@ export async function getDelivery(
   }
 }
 
-type ShownBody = Pick<WebhookDeliveryDetail['request'], 'body' | 'body_truncated'>
+export interface Caller {
+  readonly tenantId: string
+  /** What receivers were sent of received mail. */
+  readonly mayReadContent: boolean
+}
+
+type ShownBody = Pick<WebhookDeliveryDetail['request'], 'body' | 'body_hidden' | 'body_truncated'>
+
+const HIDDEN: ShownBody = { body: null, body_hidden: true, body_truncated: false }
 
 async function rebuildBody(tx: Tx, tenantId: string, d: RecordedDelivery): Promise<ShownBody> {
   const [mode, bodies] = await Promise.all([
@@ -68,12 +79,13 @@ async function rebuildBody(tx: Tx, tenantId: string, d: RecordedDelivery): Promi
     readBodies(tx, tenantId, d, shownBodyBytesMax),
   ])
   if (mode === undefined || bodies.length < d.eventIds.length)
-    return { body: null, body_truncated: false }
+    return { body: null, body_hidden: false, body_truncated: false }
   const events = bodies.flatMap((body) => (body === null ? [] : [{ body }]))
   const bytes = Buffer.from(serializeRequest(mode, events, d.webhookId))
-  if (bytes.length <= shownBodyBytesMax) return { body: bytes.toString(), body_truncated: false }
+  if (bytes.length <= shownBodyBytesMax)
+    return { body: bytes.toString(), body_hidden: false, body_truncated: false }
   // A character that is cut in the middle is left out.
   const beginning = bytes.subarray(0, shownBodyBytesMax)
   const body = new TextDecoder('utf-8', { ignoreBOM: true }).decode(beginning, { stream: true })
-  return { body, body_truncated: true }
+  return { body, body_hidden: false, body_truncated: true }
 }

@@ -103,7 +103,7 @@ describe.each(['without statistics', 'with statistics'])(
     it('reads one delivery with a handful of rows', async () => {
       const plans: string[] = []
       const db = explained(database.db, plans, 'explain (analyze, costs off)')
-      const delivery = await getDelivery({ db }, 'tn_a', some)
+      const delivery = await getDelivery({ db }, { tenantId: 'tn_a', mayReadContent: true }, some)
       expect(delivery.request.body).not.toBeNull()
       for (const plan of plans) {
         expect(plan).not.toMatch(wholeTable)

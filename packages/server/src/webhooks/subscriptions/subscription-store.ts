@@ -78,6 +78,18 @@ export async function findSubscription(
   return rows[0] === undefined ? undefined : toSubscription(rows[0])
 }
 
+export async function findSubscriptionById(
+  q: Queryable,
+  { tenantId, webhookId }: StreamKey,
+): Promise<Subscription | undefined> {
+  const { rows } = await q.query<SubscriptionRow>(
+    `select ${SUBSCRIPTION_COLUMNS} from webhooks_subscription
+      where tenant_id = $1 and webhook_id = $2`,
+    [tenantId, webhookId],
+  )
+  return rows[0] === undefined ? undefined : toSubscription(rows[0])
+}
+
 /** For a change: of two at once, the second sees what the first has made of it. */
 export async function lockSubscription(
   tx: Tx,

@@ -1,6 +1,6 @@
 /**
- * SQL of the operator's commands on streams. Over all tenants: the operator names a webhook by its
- * id alone, or asks for everything.
+ * SQL that looks at streams, pauses and resumes them. Over all tenants where the operator asks: the operator
+ * names a webhook by its id alone, or asks for everything.
  */
 import type { Queryable } from '../../../platform/db/index.ts'
 import {
@@ -84,6 +84,18 @@ export async function listStreamRows(
   return rows
 }
 
+/** Of the operator, who names a webhook alone, the tenant is undefined. */
+export interface NamedStream {
+  readonly tenantId?: string | undefined
+  readonly webhookId: string
+}
+
+/** The condition on a table, and its values from `$1` on. */
+function whereOf({ tenantId, webhookId }: NamedStream): { text: string; values: string[] } {
+  if (tenantId === undefined) return { text: 'webhook_id = $1', values: [webhookId] }
+  return { text: 'webhook_id = $1 and tenant_id = $2', values: [webhookId, tenantId] }
+}
+
 export interface PausedStream {
   readonly tenantId: string
   /** Since when; the first time counts. */
@@ -98,23 +110,26 @@ export interface PausedStream {
  */
 export async function pauseStreamRow(
   q: Queryable,
-  webhookId: string,
+  stream: NamedStream,
 ): Promise<PausedStream | undefined> {
+  const where = whereOf(stream)
   const { rows } = await q.query<PausedStream>(
     `with kept as materialized (
-       select tenant_id, webhook_id, active from webhooks_subscription where webhook_id = $1 for share)
+       select tenant_id, webhook_id, active from webhooks_subscription
+        where ${where.text} for share)
      update webhooks_stream s set paused_at = coalesce(s.paused_at, now())
        from kept
       where s.tenant_id = kept.tenant_id and s.webhook_id = kept.webhook_id
      returning s.tenant_id as "tenantId", s.paused_at as "pausedAt", kept.active as "isActive"`,
-    [webhookId],
+    where.values,
   )
   return rows[0]
 }
 
 /** Also when its webhook is deleted. */
-export async function hasStream(q: Queryable, webhookId: string): Promise<boolean> {
-  const { rows } = await q.query('select from webhooks_stream where webhook_id = $1', [webhookId])
+export async function hasStream(q: Queryable, stream: NamedStream): Promise<boolean> {
+  const where = whereOf(stream)
+  const { rows } = await q.query(`select from webhooks_stream where ${where.text}`, where.values)
   return rows.length > 0
 }
 
@@ -133,12 +148,13 @@ export interface ResumedStream {
  */
 export async function resumeStreamRow(
   q: Queryable,
-  webhookId: string,
+  stream: NamedStream,
 ): Promise<ResumedStream | undefined> {
+  const where = whereOf(stream)
   const { rows } = await q.query<ResumedStream>(
     `with stopped as (
        select tenant_id, webhook_id, paused_at from webhooks_stream
-        where webhook_id = $1 for no key update),
+        where ${where.text} for no key update),
      resumed as (
        update webhooks_stream s
           set paused_at = null, state = 'active', not_before = '-infinity', fail_count = 0,
@@ -166,7 +182,7 @@ export async function resumeStreamRow(
        from resumed r
        left join webhooks_subscription sub
          on sub.tenant_id = r.tenant_id and sub.webhook_id = r.webhook_id`,
-    [webhookId],
+    where.values,
   )
   return rows[0]
 }

@@ -24,7 +24,7 @@ import {
 } from './operate-store.ts'
 
 /** `parked`: nothing but events that were refused one by one, which are tried again later. */
-type StreamState = StreamRow['condition'] | 'parked' | 'inactive' | 'deleted'
+export type StreamState = StreamRow['condition'] | 'parked' | 'inactive' | 'deleted'
 
 export interface ListedStream {
   readonly webhook_id: string
@@ -91,7 +91,11 @@ function toListed(row: StreamRow): ListedStream {
   }
 }
 
-function stateOf({ condition, isActive, parked }: StreamRow): StreamState {
+export function stateOf({
+  condition,
+  isActive,
+  parked,
+}: Pick<StreamRow, 'condition' | 'isActive' | 'parked'>): StreamState {
   if (condition === 'paused') return 'paused'
   if (isActive === null) return 'deleted'
   if (!isActive) return 'inactive'
@@ -106,9 +110,9 @@ export async function pauseStream(
   { db }: { readonly db: Queryable },
   webhookId: string,
 ): Promise<PausedStream> {
-  const paused = await pauseStreamRow(db, webhookId)
+  const paused = await pauseStreamRow(db, { webhookId })
   if (paused !== undefined) return paused
-  if (!(await hasStream(db, webhookId))) throw new ApiError('not_found')
+  if (!(await hasStream(db, { webhookId }))) throw new ApiError('not_found')
   throw new ApiError('conflict', {
     message: `${webhookId} is deleted: its remaining events are discarded, not sent`,
   })
@@ -118,7 +122,7 @@ export async function resumeStream(
   { db }: { readonly db: Queryable },
   webhookId: string,
 ): Promise<ResumedStream> {
-  const resumed = await resumeStreamRow(db, webhookId)
+  const resumed = await resumeStreamRow(db, { webhookId })
   if (resumed === undefined) throw new ApiError('not_found')
   return resumed
 }
