@@ -13,8 +13,10 @@ import { json, type OnDatabase, type Result, table } from './cli/output.ts'
 import { addSecretCommands } from './cli/secrets.ts'
 import { addStreamCommands } from './cli/streams.ts'
 import { addSuppressionCommands } from './cli/suppressions.ts'
+import { addTenantSuppressionCommands } from './cli/tenant-suppressions.ts'
 import { addTenantCommands } from './cli/tenants.ts'
 import { addUserCommands } from './cli/users.ts'
+import { addWebhookCommands } from './cli/webhooks.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
 import { examine } from './doctor.ts'
 import { migrationsDir, withCurrentDatabase, withDatabase } from './operator-database.ts'
@@ -109,6 +111,12 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     log,
     out: io.out,
   })
+  const tenantDeps = {
+    ...{ onDatabase, log, out: io.out },
+    config: () => loadConfig(io.env, { isForServing: false }),
+  }
+  addTenantSuppressionCommands(program, tenantDeps)
+  addWebhookCommands(program, tenantDeps)
   addMailerCommands(program, {
     onDatabase,
     config: () => loadConfig(io.env, { isForServing: false }),

@@ -26,7 +26,7 @@ export async function named<T>(absence: string, work: () => Promise<T>): Promise
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'not_found') throw error
+    if (!(error instanceof ApiError) || error.status !== 404) throw error
     throw new ApiError('not_found', { message: absence })
   }
 }

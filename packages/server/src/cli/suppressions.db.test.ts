@@ -59,7 +59,7 @@ async function oneOfEach(): Promise<void> {
   await suppressedBy('blocked@example.com', { reason: '550 Your IP address blocked' })
   await suppressedBy('full@example.com', {
     relay: null,
-    error_code: '5.2.2',
+    status: '5.2.2',
     reason: '552 Account(s) <full@example.com> does not have enough space',
   })
   await suppressedBy('unsaid@example.com', { reason: '' })

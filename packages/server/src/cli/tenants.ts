@@ -39,6 +39,7 @@ export function addTenantCommands(program: Command, deps: TenantCommandDeps): vo
         readExpiry,
       ),
     )
+    .option('--network <cidr...>', 'where it may be used from, such as 203.0.113.0/24')
     .addOption(json())
     .action(
       onDatabase((db, tenantId: string, options: KeyOptions) =>
@@ -68,6 +69,7 @@ interface KeyOptions {
   readonly name?: string
   readonly scope?: ApiKeyScope[]
   readonly expires?: string
+  readonly network?: readonly string[]
 }
 
 async function createTenantResult(db: Db, name: string): Promise<Result> {
@@ -96,6 +98,7 @@ async function createKeyResult(db: Db, tenantId: string, options: KeyOptions): P
       ...(options.name === undefined ? {} : { name: options.name }),
       ...(options.scope === undefined ? {} : { scopes: [...new Set(options.scope)] }),
       ...(options.expires === undefined ? {} : { expires_at: options.expires }),
+      ...(options.network === undefined ? {} : { networks: [...options.network] }),
     }),
   )
   return {

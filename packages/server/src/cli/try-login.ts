@@ -93,7 +93,10 @@ export function tryServer(
   }))
 }
 
-async function withEgress<T>(config: Config, work: (egress: Egress) => Promise<T>): Promise<T> {
+export async function withEgress<T>(
+  config: Config,
+  work: (egress: Egress) => Promise<T>,
+): Promise<T> {
   const egress = createEgress({
     allowNetworks: config.allowNetworks,
     dnsServers: config.dnsServers,

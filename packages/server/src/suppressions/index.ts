@@ -1,4 +1,10 @@
 /** Suppressions: who must not be sent to, and why. Routes are mounted by `create.ts`. */
+export { addSuppression } from './add-suppression.ts'
+export { exportSuppressions } from './files/export-suppressions.ts'
+export { type ImportResult, importSuppressions } from './files/import-suppressions.ts'
 export { findSuppressed } from './find-suppressed.ts'
+export { getSuppression } from './get-suppression.ts'
+export { listSuppressions as pageOfSuppressions } from './list-suppressions.ts'
 export { liftBounced, listSuppressions, type SuppressionRow } from './store.ts'
+export { subscribeEmail } from './subscribe-email.ts'
 export { suppressAddress } from './suppress-address.ts'

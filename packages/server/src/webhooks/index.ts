@@ -19,10 +19,13 @@ export {
   resumeStream,
 } from './dispatch/operate/operate-streams.ts'
 export { isDeliveryDayOpen, isEventDayAwaited } from './dispatch/operate/retention-store.ts'
+export { createTargetCache } from './dispatch/request/target-cache.ts'
 export { createWakeups, type Wakeups } from './dispatch/schedule/wakeups.ts'
 export type { NewEvent } from './events/event.ts'
 export { type EventOfEmail, readEventsOfEmail } from './events/event-store.ts'
 export { type RecordedEvents, recordEvents, type TouchedStream } from './events/record-events.ts'
+export { sendTestEvent } from './status/send-test-event.ts'
+export { getWebhookStatus, pauseWebhook, resumeWebhook } from './status/webhook-status.ts'
 export { changeSubscription } from './subscriptions/change-subscription.ts'
 export {
   checkReceiver,

@@ -4,7 +4,6 @@
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import {
-  FAILING_SINCE,
   FAILS,
   OLDEST_PENDING,
   STREAM_CONDITION,
@@ -45,13 +44,14 @@ const STATUS = statement(
               limit $4) counted) as pending,
           open.events as "inOpen", open.parked, ${OLDEST_PENDING} as "oldestAt",
           open.oldest_at as "oldestOpenAt", s.paused_at as "pausedAt",
-          case when ${FAILS} then ${FAILING_SINCE} end as "failingSince",
+          case when ${FAILS} then coalesce(s.first_failure_at, open.parked_at) end as "failingSince",
           case when s.not_before > now() then s.not_before end as "nextAttemptAt",
           s.last_ok_at as "lastOkAt"
      from webhooks_subscription sub
      join webhooks_stream s on s.tenant_id = sub.tenant_id and s.webhook_id = sub.webhook_id
     cross join lateral (
       select coalesce(sum(cardinality(event_ids)), 0)::int as events, min(created_at) as oldest_at,
+             min(created_at) filter (where status = 'parked') as parked_at,
              count(*) filter (where status = 'parked')::int as parked
         from (${OPEN}) waiting) open
     where sub.tenant_id = $1 and sub.webhook_id = $2`,

@@ -1,0 +1,77 @@
+import type { WebhookReceiver } from '@postrider/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { newEvent, useWebhookDispatch, type WebhookDispatch } from '../../test/webhook-dispatch.ts'
+import { runCli } from '../cli.ts'
+
+const SECRET_KEYS = `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`
+
+describe('postrider webhook', () => {
+  let world: WebhookDispatch
+  let receiver: WebhookReceiver
+  let webhookId: string
+  useWebhookDispatch((...made) => {
+    ;[world, receiver] = made
+  })
+  beforeEach(async () => {
+    await world.db.query(
+      `insert into tenants_tenant (tenant_id, name) values ('tn_a', 'A'), ('tn_b', 'B')
+       on conflict do nothing`,
+    )
+    ;({ webhookId } = await world.register(receiver.origin, { headers: { 'X-Secret': 's3cret' } }))
+  })
+
+  async function run(...args: string[]) {
+    let [out, err] = ['', '']
+    const env = {
+      POSTRIDER_DATABASE_URL: world.database.url,
+      POSTRIDER_SECRET_KEYS: SECRET_KEYS,
+      POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
+      POSTRIDER_ALLOW_HTTP_WEBHOOKS: 'true',
+    }
+    const io = { env, out: (text: string) => (out += text), err: (text: string) => (err += text) }
+    const code = await runCli(['webhook', ...args], io)
+    return { code, out, err, json: () => JSON.parse(out) }
+  }
+  const ofA = (...args: string[]) => run(...args, '--tenant', 'tn_a')
+
+  it('lists webhooks, shows the status of one, pauses and resumes it', async () => {
+    await world.record(newEvent())
+    expect((await ofA('list', '--json')).json().webhooks).toMatchObject([{ webhook_id: webhookId }])
+    expect((await ofA('list')).out).toContain(webhookId)
+    expect((await ofA('status', webhookId, '--json')).json()).toMatchObject({
+      webhook_id: webhookId,
+      status: { state: 'active', backlog: 1 },
+    })
+    expect((await ofA('pause', webhookId)).out).toMatch(/state +paused/)
+    expect((await ofA('resume', webhookId)).out).toMatch(/state +active/)
+    await (await world.dispatcher()).runOnce()
+    expect((await ofA('deliveries', '--json')).json().deliveries).toMatchObject([
+      { webhook_id: webhookId, status: 'delivered' },
+    ])
+    expect((await ofA('deliveries')).out).toContain('delivered')
+    expect((await ofA('deliveries', '--status', 'parked')).out).toBe('No deliveries\n')
+  })
+
+  it('sends a test event, and shows what the receiver answers', async () => {
+    receiver.setScript([{ status: 500, body: 'not now s3cret' }])
+    const { code, json } = await ofA('test', webhookId, 'MAIL_BOUNCE', '--json')
+    expect(code).toBe(0)
+    expect(json()).toMatchObject({ test: { accepted: false, status: 500 } })
+    expect(JSON.stringify(json())).not.toContain('s3cret')
+    expect(receiver.requests[0]?.header('x-secret')).toBe('s3cret')
+    expect((await ofA('test', webhookId, 'MAIL_BOUNCE')).out).toMatch(/accepted +yes/)
+    expect((await ofA('test', webhookId, 'NONE')).err).toContain('event must be one of')
+  })
+
+  it('knows no webhook of another tenant', async () => {
+    for (const args of [['status'], ['pause'], ['resume']])
+      expect(await run(...args, webhookId, '--tenant', 'tn_b')).toMatchObject({
+        code: 1,
+        err: `tn_b has no webhook ${webhookId}\n`,
+      })
+    const test = await run('test', webhookId, 'MAIL_BOUNCE', '--tenant', 'tn_b')
+    expect([test.code, test.err]).toEqual([1, `tn_b has no webhook ${webhookId}\n`])
+    expect(receiver.requests).toHaveLength(0)
+    expect((await run('list')).code).toBe(2)
+  })
+})
