@@ -13,7 +13,13 @@ import { ApiError, validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { hashApiKey, newApiKey } from './api-key.ts'
 import { checkName } from './check-name.ts'
-import { type ApiKey, countLiveApiKeys, findApiKey, insertApiKey, type NewApiKey } from './store.ts'
+import {
+  type ApiKey,
+  countLiveApiKeys,
+  findLiveApiKey,
+  insertApiKey,
+  type NewApiKey,
+} from './store.ts'
 
 /** What bounds a new key. */
 type Bounds = Pick<ApiKey, 'scopes' | 'networks' | 'expiresAt'>
@@ -32,7 +38,7 @@ export async function createApiKey(
 ): Promise<{ readonly keyId: string; readonly apiKey: string; readonly key: ApiKey }> {
   if (input.name !== undefined) checkName(input.name)
   const bounds = await boundsOf(deps.db, tenantId, maker)
-  // Its tenant was deleted since the key was let in.
+  // It was revoked since it was let in: other processes believe a key for two seconds.
   if (bounds === undefined) throw new ApiError('unauthorized')
   // The operator may make more. Two at once may make one too many.
   if (maker !== undefined && (await countLiveApiKeys(deps.db, tenantId, keysMax)) >= keysMax)
@@ -59,7 +65,7 @@ async function boundsOf(
   maker: KeyMaker | undefined,
 ): Promise<Bounds | undefined> {
   if (maker === undefined) return UNBOUNDED
-  if ('keyId' in maker) return await findApiKey(db, tenantId, maker.keyId)
+  if ('keyId' in maker) return await findLiveApiKey(db, tenantId, maker.keyId)
   const hasAll = apiKeyScopes.every((scope) => maker.scopes.includes(scope))
   return hasAll ? UNBOUNDED : { ...UNBOUNDED, scopes: maker.scopes }
 }

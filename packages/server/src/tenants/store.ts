@@ -76,6 +76,8 @@ export async function findTenantNames(
 const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, scopes, networks::text[] as networks,
   created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`
 
+const IS_LIVE = 'revoked_at is null and (expires_at is null or expires_at > now())'
+
 /** Undefined when there is no such tenant. */
 export async function insertApiKey(q: Queryable, key: NewApiKey): Promise<ApiKey | undefined> {
   const { rows } = await q.query<ApiKey>(
@@ -125,13 +127,15 @@ export async function listApiKeys(
   return rows
 }
 
-export async function findApiKey(
+/** Undefined also for one that was revoked or has expired. */
+export async function findLiveApiKey(
   q: Queryable,
   tenantId: string,
   keyId: string,
 ): Promise<ApiKey | undefined> {
   const { rows } = await q.query<ApiKey>(
-    `select ${COLUMNS} from tenants_api_key where tenant_id = $1 and key_id = $2`,
+    `select ${COLUMNS} from tenants_api_key
+      where tenant_id = $1 and key_id = $2 and ${IS_LIVE}`,
     [tenantId, keyId],
   )
   return rows[0]
@@ -142,8 +146,7 @@ export async function countLiveApiKeys(q: Queryable, tenantId: string, max: numb
   const { rows } = await q.query<{ readonly count: number }>(
     `select count(*)::int as count from (
        select from tenants_api_key
-        where tenant_id = $1 and revoked_at is null and (expires_at is null or expires_at > now())
-        limit $2) live`,
+        where tenant_id = $1 and ${IS_LIVE} limit $2) live`,
     [tenantId, max],
   )
   return rows[0]?.count ?? 0

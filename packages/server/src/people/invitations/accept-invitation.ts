@@ -19,16 +19,12 @@ import {
   findUser,
   hasAnyUser,
   insertUser,
+  lockUser,
   lockUsers,
   noteLoginNetwork,
   setPassword,
 } from '../users/user-store.ts'
-import {
-  deleteSetupLinks,
-  findInvitation,
-  type Invitation,
-  takeInvitation,
-} from './invitation-store.ts'
+import { findInvitation, type Invitation, takeInvitation } from './invitation-store.ts'
 
 export interface AcceptDeps {
   readonly db: Db
@@ -42,22 +38,25 @@ export async function acceptInvitation(
   address: string,
 ): Promise<StoredUser> {
   const tokenHash = hashToken(body.token)
-  const invitation = await findInvitation(deps.db, tokenHash)
-  if (invitation === undefined) throw deps.wrongLinks.note(address) ?? gone()
-  const first = readFirstUser(body, invitation)
   const network = networkOf(address)
-  const passwordHash = await deps.hashing.run(network, () => hashPassword(body.password))
+  // The look-up waits for its turn, too: guesses leave the database to others.
+  const { first, passwordHash, userId } = await deps.hashing.run(network, async () => {
+    const invitation = await findInvitation(deps.db, tokenHash)
+    if (invitation === undefined) throw deps.wrongLinks.note(address) ?? gone()
+    const first = readFirstUser(body, invitation)
+    return { ...invitation, first, passwordHash: await hashPassword(body.password) }
+  })
   return await deps.db.transaction(async (tx) => {
-    // Before the link's row, as two set-up links would wait for each other.
-    if (first !== undefined) await lockUsers(tx)
+    // Before the link's row: everybody locks users first, and nobody waits in a circle.
+    await (userId === null ? lockUsers(tx) : lockUser(tx, userId))
     const taken = await takeInvitation(tx, tokenHash)
     if (taken === undefined) throw gone()
-    const userId =
+    const ownId =
       taken.userId === null
         ? await makeFirstUser(tx, { ...first, passwordHash })
         : await activate(tx, taken.userId, passwordHash)
-    await noteLoginNetwork(tx, userId, network)
-    const user = await findUser(tx, userId)
+    await noteLoginNetwork(tx, ownId, network)
+    const user = await findUser(tx, ownId)
     if (user === undefined) throw gone()
     return user
   })
@@ -75,7 +74,6 @@ async function makeFirstUser(
   o: { readonly email?: string; readonly name?: string; readonly passwordHash: string },
 ): Promise<string> {
   if (await hasAnyUser(tx)) throw gone()
-  await deleteSetupLinks(tx)
   const { email = '', name = '', passwordHash } = o
   const userId = newId('user')
   const rights = { operatorRole: 'operator', content: true } as const

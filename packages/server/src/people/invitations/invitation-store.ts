@@ -21,10 +21,10 @@ export async function insertInvitation(
 
 /** False when there is a user already. */
 export async function insertSetupLink(
-  q: Queryable,
+  tx: Tx,
   o: { readonly tokenHash: Buffer; readonly ttlMs: number },
 ): Promise<boolean> {
-  const { rowCount } = await q.query(
+  const { rowCount } = await tx.query(
     `insert into people_invitation (token_hash, expires_at)
      select $1, now() + $2::float8 * interval '1 ms'
       where not exists (select from people_user)`,

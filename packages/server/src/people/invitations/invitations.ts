@@ -4,6 +4,7 @@
  */
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { newToken } from '../sessions/token.ts'
+import { lockUser, lockUsers } from '../users/user-store.ts'
 import { insertInvitation, insertSetupLink } from './invitation-store.ts'
 
 const INVITATION_TTL_MS = 7 * 24 * 3_600_000
@@ -16,6 +17,7 @@ export interface LinkDeps {
 /** Earlier links of the user open nothing any more. */
 export async function inviteUser(tx: Tx, { publicUrl }: LinkDeps, userId: string): Promise<string> {
   const { token, tokenHash } = newToken()
+  await lockUser(tx, userId)
   await insertInvitation(tx, { tokenHash, userId, ttlMs: INVITATION_TTL_MS })
   return linkOf(publicUrl, 'invitation', token)
 }
@@ -33,7 +35,10 @@ export async function createSetupLink(
   deps: LinkDeps & { readonly db: Db },
 ): Promise<string | undefined> {
   const { token, tokenHash } = newToken()
-  const isMade = await insertSetupLink(deps.db, { tokenHash, ttlMs: SETUP_TTL_MS })
+  const isMade = await deps.db.transaction(async (tx) => {
+    await lockUsers(tx)
+    return await insertSetupLink(tx, { tokenHash, ttlMs: SETUP_TTL_MS })
+  })
   return isMade ? linkOf(deps.publicUrl, 'setup', token) : undefined
 }
 

@@ -43,28 +43,39 @@ export async function logIn(
   return await deps.hashing.run(network, async () => {
     const user = await findUserByEmail(deps.db, account)
     const isUsual = user?.loginNetworks.includes(network) === true
-    const userId = await deps.limits.attempt(
-      { account, address: caller.address, isUsual },
-      async () => {
-        const isRight = await isPassword(body.password, user?.passwordHash ?? null)
-        if (user !== undefined && isRight) return user.userId
-        throw new ApiError('unauthorized', { message: 'The address or the password is wrong' })
-      },
-    )
-    return await openSession(deps.db, userId, caller)
+    return await deps.limits.attempt({ account, address: caller.address, isUsual }, async () => {
+      const passwordHash = user?.passwordHash ?? null
+      const isRight = await isPassword(body.password, passwordHash)
+      if (user === undefined || passwordHash === null || !isRight) throw wrongLogin()
+      return await openSession(deps.db, user.userId, caller, passwordHash)
+    })
   })
 }
 
-/** Always under a new token: one that somebody else put into the browser is worth nothing. */
-export async function openSession(db: Db, userId: string, caller: Caller): Promise<OpenedSession> {
+function wrongLogin(): ApiError {
+  return new ApiError('unauthorized', { message: 'The address or the password is wrong' })
+}
+
+/**
+ * Always under a new token: one that somebody else put into the browser is worth nothing.
+ *
+ * @param passwordHash of the password that was given: it may have been replaced meanwhile
+ */
+export async function openSession(
+  db: Db,
+  userId: string,
+  caller: Caller,
+  passwordHash?: string,
+): Promise<OpenedSession> {
   const { token, tokenHash } = newToken()
   const sessionId = newId('ses')
   const { address, cookie, userAgent = '' } = caller
   if (cookie !== undefined) await deleteSessionByHash(db, hashToken(cookie))
-  await insertSession(db, {
-    ...{ sessionId, userId, tokenHash, ip: address },
+  const isOpen = await insertSession(db, {
+    ...{ sessionId, userId, tokenHash, ip: address, passwordHash },
     userAgent: userAgent.slice(0, USER_AGENT_CHARS_MAX),
   })
+  if (!isOpen) throw wrongLogin()
   await deleteSurplusSessions(db, userId, SESSIONS_MAX)
   await noteLoginNetwork(db, userId, networkOf(address))
   return { sessionId, userId, token }

@@ -21,6 +21,10 @@ const IS_OPEN = `s.last_used_at > now() - interval '${idleHours} hours'
 const COLUMNS = `s.session_id as "sessionId", s.created_at as "createdAt", s.last_used_at as "lastUsedAt",
   s.ip, s.user_agent as "userAgent"`
 
+/**
+ * False when the user is gone, or has another password by now. The lock makes a change of the password wait, and
+ * then find the session to end it.
+ */
 export async function insertSession(
   q: Queryable,
   o: {
@@ -29,13 +33,17 @@ export async function insertSession(
     readonly tokenHash: Buffer
     readonly ip: string
     readonly userAgent: string
+    /** Undefined: the session is not opened by a password. */
+    readonly passwordHash: string | undefined
   },
-): Promise<void> {
-  await q.query(
+): Promise<boolean> {
+  const { rowCount } = await q.query(
     `insert into people_session (session_id, user_id, token_hash, ip, user_agent)
-     values ($1, $2, $3, $4, $5)`,
-    [o.sessionId, o.userId, o.tokenHash, o.ip, o.userAgent],
+     select $1, user_id, $3, $4, $5 from people_user
+      where user_id = $2 and ($6::text is null or password_hash = $6) for share`,
+    [o.sessionId, o.userId, o.tokenHash, o.ip, o.userAgent, o.passwordHash ?? null],
   )
+  return rowCount === 1
 }
 
 export interface FoundSession {

@@ -1,4 +1,5 @@
 /** [contract 7.1] Logging in, and calls by a session. */
+import { setTimeout } from 'node:timers/promises'
 import { createSessionAnswer, getSessionAnswer, listSessionsAnswer } from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +8,7 @@ import { createLogger } from '../../platform/log.ts'
 import { createPeopleJanitor } from '../janitor.ts'
 
 const people = usePeople()
-const { ask, logIn, newPerson, ui } = people
+const { accept, ask, logIn, newPerson, ui } = people
 
 const email = 'grace@example.com'
 const WRONG = { password: 'a wrong password' }
@@ -117,6 +118,26 @@ describe('a session', () => {
     const url = await people.db.transaction((tx) => inviteUser(tx, { publicUrl: ORIGIN }, userId))
     expect(await people.accept(url)).toMatchObject({ status: 200 })
     expect(await ui('GET', '/ui/session', { cookie })).toMatchObject({ status: 401 })
+  })
+
+  it('never begins with a password that is being replaced', async () => {
+    const { userId, email } = await newPerson('viewer')
+    const { inviteUser } = await import('../invitations/invitations.ts')
+    const invite = () =>
+      people.db.transaction((tx) => inviteUser(tx, { publicUrl: ORIGIN }, userId))
+    let password = PASSWORD
+    const alive: number[] = []
+    for (let n = 0; n < 6; n++) {
+      const [url, next] = [await invite(), `${PASSWORD} ${n}`]
+      const accepting = accept(url, { password: next })
+      await setTimeout(n * 30)
+      const login = await logIn(email, { password, from: `198.51.100.${n}` })
+      expect(await accepting).toMatchObject({ status: 200 })
+      const told = await ui('GET', '/ui/session', { cookie: cookieOf(login) })
+      alive.push(told.status)
+      password = next
+    }
+    expect(alive).toEqual(Array(6).fill(401))
   })
 
   it('ends when its cookie is given twice, as nobody knows which is right', async () => {

@@ -68,8 +68,8 @@ export async function updateMember(
 ): Promise<{ readonly user: StoredUser; readonly membership: Membership }> {
   const { change, grantor, isOperators } = o
   return await db.transaction(async (tx) => {
-    const owners = await lockOwners(tx, tenantId)
     const user = await lockUser(tx, userId)
+    const owners = await lockOwners(tx, tenantId)
     const known = membershipIn(user, tenantId)
     const role = change.role ?? known.role
     // A new role has its own default; what was given before stays with the role.
@@ -90,8 +90,8 @@ export async function deleteMember(
 ): Promise<void> {
   const { tenantId, userId } = key
   await db.transaction(async (tx: Tx) => {
-    const owners = await lockOwners(tx, tenantId)
     const user = await lockUser(tx, userId)
+    const owners = await lockOwners(tx, tenantId)
     membershipIn(user, tenantId)
     if (!isOperators) refuseLastOwner(owners, userId)
     if (user?.memberships.length === 1 && user.operatorRole === null)

@@ -6,8 +6,8 @@ import { type ApiKeyScope, apiKeyScopes, type UserRole } from '@postrider/contra
 import { ApiError } from '../../platform/errors.ts'
 import {
   hasContentByDefault,
+  neededToGive,
   type Standing,
-  scopesOf,
 } from '../../platform/http/sessions/decide-permission.ts'
 
 /** What the one who gives may do. */
@@ -37,7 +37,7 @@ export function decideStanding<Role extends UserRole>(
 ): Standing & { readonly role: Role } {
   const isReader = grantor.scopes.includes('content')
   const standing = { role, content: content ?? (hasContentByDefault(role) && isReader) }
-  const isWithin = scopesOf(standing).every((scope) => grantor.scopes.includes(scope))
+  const isWithin = neededToGive(standing).every((scope) => grantor.scopes.includes(scope))
   const isOwners = role === 'owner' || role === 'operator' || role === 'operator_viewer'
   if (isWithin && (grantor.isOwner || !isOwners)) return standing
   throw new ApiError('forbidden', {

@@ -26,7 +26,7 @@ import { ApiError } from '../../platform/errors.ts'
 import { addOperation } from '../../platform/http/operation.ts'
 import { scopesOf } from '../../platform/http/sessions/decide-permission.ts'
 import { createRateLimit } from '../../platform/rate-limit.ts'
-import { findApiKey } from '../../tenants/index.ts'
+import { findLiveApiKey } from '../../tenants/index.ts'
 import { createMember, deleteMember, updateMember } from './change-members.ts'
 import { createUser, deleteUser, updateUser } from './change-users.ts'
 import { fullGrantor, type Grantor, grantorOfKey } from './grants.ts'
@@ -202,8 +202,8 @@ async function memberGrantorOf(db: Db, request: FastifyRequest): Promise<Grantor
   // The role of a person who comes here is owner, or operator.
   if (request.person !== undefined) return { isOwner: true, scopes }
   if (request.isOperators) return fullGrantor
-  const key = await findApiKey(db, tenantId, keyId)
-  // Its tenant was deleted since the key was let in.
+  const key = await findLiveApiKey(db, tenantId, keyId)
+  // It was revoked since it was let in.
   if (key === undefined) throw new ApiError('unauthorized')
   return grantorOfKey(key)
 }

@@ -5,6 +5,7 @@
 import type { OperatorRole } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 import type { Membership } from '../../platform/http/sessions/session.ts'
+import { deleteSetupLinks } from '../invitations/invitation-store.ts'
 import type { StoredUser } from './user.ts'
 
 export const MEMBERSHIPS = `(select coalesce(json_agg(json_build_object(
@@ -33,6 +34,7 @@ export interface NewUser {
   readonly passwordHash?: string
 }
 
+/** Once there is a user, no set-up link opens anything, whatever becomes of the user. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
   await tx.query(
     `insert into people_user (user_id, email, name, operator_role, content, password_hash, activated_at)
@@ -42,6 +44,7 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
       user.passwordHash ?? null,
     ],
   )
+  await deleteSetupLinks(tx)
 }
 
 /** Replaces what there is. */
@@ -103,7 +106,7 @@ export async function findUser(q: Queryable, userId: string): Promise<StoredUser
   return (await q.query<StoredUser>(FIND_USER, [userId])).rows[0]
 }
 
-/** Changes of one user take turns. */
+/** Changes of one user take turns. Before any other lock, so that nobody waits in a circle. */
 export async function lockUser(tx: Tx, userId: string): Promise<StoredUser | undefined> {
   await tx.query('select from people_user where user_id = $1 for update', [userId])
   return await findUser(tx, userId)

@@ -222,6 +222,14 @@ describe('the set-up link', () => {
     expect(await accept(url, first)).toMatchObject({ status: 404 })
   })
 
+  it('opens nothing for good once there was a user', async () => {
+    const url = (await link()) ?? ''
+    const made = await admin('POST', '/users', ada())
+    await admin('DELETE', `/users/${made.body.user.user_id}`)
+    expect(await accept(url, first)).toMatchObject({ status: 404 })
+    expect(await link()).toBeDefined()
+  })
+
   it('works for an hour', async () => {
     const url = (await link()) ?? ''
     await people.db.query(

@@ -43,6 +43,12 @@ export function scopesOf({ role, content }: Standing): readonly ApiKeyScope[] {
   return content ? [...others, 'content'] : others
 }
 
+/** What `support` does beyond its scopes (`isForSupport`) needs `send` of a key. */
+export function neededToGive(standing: Standing): readonly ApiKeyScope[] {
+  const scopes = scopesOf(standing)
+  return standing.role === 'support' ? [...scopes, 'send'] : scopes
+}
+
 export function isOperatorRole(role: UserRole): boolean {
   return operatorRoles.some((one) => one === role)
 }
