@@ -16,6 +16,7 @@ const committed = new URL(
   import.meta.url,
 )
 const ADMIN_TOKEN = 'operator-token-1'
+const PUBLIC_URL = 'https://postrider.example.com'
 
 let world: World
 let dns: Awaited<ReturnType<typeof createDnsServer>>
@@ -27,13 +28,16 @@ beforeAll(async () => {
   world = createWorld({
     ADMIN_TOKEN,
     DNS_SERVERS: dns.address,
-    PUBLIC_URL: 'https://postrider.example.com',
+    PUBLIC_URL,
   })
   await world.start()
   const receiver = await world.newReceiver()
   let apiKey = ''
   const { origin } = world.service()
-  recorder = createRecorder({ origin, adminToken: ADMIN_TOKEN, apiKey: () => apiKey })
+  recorder = createRecorder({
+    ...{ origin, adminToken: ADMIN_TOKEN, publicOrigin: PUBLIC_URL },
+    apiKey: () => apiKey,
+  })
   const texts = new Map([
     [receiver.origin, 'https://hooks.example.com'],
     ['127.0.0.1', '192.0.2.10'],

@@ -234,7 +234,7 @@ ${Object.values(WORDLESS)
 interface Described {
   readonly operationId: string
   readonly 'x-required-scope'?: readonly string[]
-  readonly 'x-roles': readonly string[]
+  readonly 'x-roles'?: readonly string[]
 }
 
 /** From the description that the service writes of its routes. */
@@ -243,10 +243,13 @@ function permissionsPage(): string {
     readFileSync(new URL('openapi.json', docs), 'utf8'),
   )
   const described = Object.values(document.paths).flatMap((methods) => Object.values(methods))
-  const rows = described.map((one) => {
+  const rows = described.flatMap((one) => {
+    // Sessions are for everybody who has one.
+    const { 'x-roles': able } = one
+    if (able === undefined) return []
     const scopes = one['x-required-scope']
     const allowed = scopes?.join() === 'content' ? 'with `content`' : 'yes'
-    const roles = userRoles.map((role) => (one['x-roles'].includes(role) ? allowed : ''))
+    const roles = userRoles.map((role) => (able.includes(role) ? allowed : ''))
     return `| ${[`\`${one.operationId}\``, keysOf(scopes), ...roles].join(' | ')} |`
   })
   return `${NOTE}

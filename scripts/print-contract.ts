@@ -1,6 +1,6 @@
 /**
  * Prints the OpenAPI description as TypeScript: a named type for each of its components, and for the
- * query, body and answer of each operation of a tenant, with everything that it says of them as
+ * query, body and answer of each operation, with everything that it says of them as
  * comments. What no operation and no webhook reaches is left out.
  *
  * What callers send takes `undefined` in place of what is left out, and where it is a JSON object of
@@ -140,11 +140,8 @@ function wrapped(line: string, width: number): string[] {
   return [...lines, rest]
 }
 
-/** Of a tenant: the operator's are not of the client. */
 function operationsOf(document: OpenApi): readonly Operation[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
-    path.startsWith('/v1/') ? Object.values(methods) : [],
-  )
+  return Object.values(document.paths).flatMap((methods) => Object.values(methods))
 }
 
 function shapesOf(document: OpenApi, { parameters = [], requestBody, responses }: Operation) {

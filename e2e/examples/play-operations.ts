@@ -79,14 +79,27 @@ async function tenants({ call, useKey }: Scene): Promise<void> {
   })
   await call('listApiKeys', { params })
   await call('revokeApiKey', { params: { key_id } })
-  const { user } = await call('createUser', {
-    body: { email: 'grace@example.com', name: 'Grace', role: 'support', tenants: [tenant_id] },
+  const email = 'grace@example.com'
+  const { user, invitation_url } = await call('createUser', {
+    body: { email, name: 'Grace', role: 'support', tenants: [tenant_id] },
   })
+  await call('acceptInvitation', { body: { token: invitation_url.split('#')[1], password } })
+  await sessions(call, email)
   const ofUser = { user_id: user.user_id }
   await call('listUsers')
   await call('getUser', { params: ofUser })
   await call('updateUser', { params: ofUser, body: { role: 'developer' } })
   await call('deleteUser', { params: ofUser })
+}
+
+async function sessions(call: Call, email: string): Promise<void> {
+  const body = { email, password }
+  const another = await call('createSession', { body, isExample: false })
+  await call('createSession', { body })
+  await call('getSession')
+  await call('listSessions')
+  await call('revokeSession', { params: { session_id: another.session_id } })
+  await call('deleteSession')
 }
 
 async function webhooks({ call, receiver }: Scene): Promise<void> {

@@ -44,9 +44,17 @@ export function createRecorder(o: {
   readonly origin: string
   readonly adminToken: string
   readonly apiKey: () => string
+  /** Of the pages of the service. */
+  readonly publicOrigin: string
 }): Recorder {
   const examples = new Map<OperationId, Example>()
   const headers = new Map<OperationId, readonly string[]>()
+  let cookie = ''
+  const credentialOf = (auth: 'tenant' | 'admin' | 'session' | 'public') => {
+    if (auth === 'public') return { origin: o.publicOrigin }
+    if (auth === 'session') return { cookie, 'x-postrider-session': '1', origin: o.publicOrigin }
+    return { authorization: `Bearer ${auth === 'admin' ? o.adminToken : o.apiKey()}` }
+  }
   return {
     examples,
     headers,
@@ -60,13 +68,15 @@ export function createRecorder(o: {
         method,
         headers: {
           ...input.headers,
-          authorization: `Bearer ${auth === 'admin' ? o.adminToken : o.apiKey()}`,
+          ...credentialOf(auth),
           ...(input.body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(upload === undefined ? {} : { 'content-type': 'text/csv' }),
         },
         ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
         ...(upload === undefined ? {} : { body: upload }),
       })
+      const [given] = response.headers.getSetCookie()
+      cookie = given?.split(';', 1)[0] ?? cookie
       const text = await response.text()
       if (response.status !== status) throw new Error(`${id}: ${response.status} ${text}`)
       const isJson = response.headers.get('content-type')?.startsWith('application/json') === true

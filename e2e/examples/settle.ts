@@ -73,7 +73,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/(?<=\/callbacks\/\w+\/)[\w-]+/g, 'x3Jq9ExampleExampleExample'],
   [/(?<=\/t\/[ocu]\/)[\w-]+/g, 'b2xExampleExampleExample'],
   [/(?<=[?&](?:state|code_challenge|nonce)=)[\w-]+/g, 'b2xExampleExampleExample'],
-  [/(?<=\/app\/\w+#)\w+/g, 'b2xExampleExampleExample'],
+  [/(?<=\/app\/\w+#)\w+|^[0-9A-Za-z]{43}$/g, 'b2xExampleExampleExample'],
   [/(?<=\bp=)[A-Za-z0-9+/=]{40,}/g, 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA'],
   [/(?<=postrider-verification=)[\w-]+/g, 'b2xExampleExampleExample'],
 ]

@@ -20,8 +20,10 @@ export type {
   SetMailerActiveInput,
   SetOAuthActiveInput,
   UpdateImapInput,
+  UpdateMemberInput,
   UpdateOAuthAppInput,
   UpdateSmtpInput,
+  UpdateUserInput,
   UpdateWebhookInput,
   UploadInput,
 } from './inputs.ts'

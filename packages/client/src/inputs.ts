@@ -24,8 +24,10 @@ import type {
   SetOAuthActiveBody,
   SmtpConfig,
   UpdateImapBody,
+  UpdateMemberBody,
   UpdateOAuthAppBody,
   UpdateSmtpBody,
+  UpdateUserBody,
   UpdateWebhookBody,
 } from '@postrider/contract'
 import type { Upload } from './core/request.ts'
@@ -100,6 +102,8 @@ export type UpdateSmtpInput = Omit<UpdateSmtpBody, 'mailer_id'> & { readonly mai
 export type UpdateImapInput = Omit<UpdateImapBody, 'mailer_id'> & { readonly mailer_id: string }
 export type UpdateOAuthAppInput = UpdateOAuthAppBody & { readonly app_id: string }
 export type SendTestEventInput = SendTestEventBody & { readonly webhook_id: string }
+export type UpdateMemberInput = UpdateMemberBody & { readonly user_id: string }
+export type UpdateUserInput = UpdateUserBody & { readonly user_id: string }
 export type SetMailerActiveInput = SetMailerActiveBody & { readonly mailer_id: string }
 export type SetOAuthActiveInput = SetOAuthActiveBody & { readonly mailer_id: string }
 

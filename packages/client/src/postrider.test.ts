@@ -344,9 +344,74 @@ describe('Postrider', () => {
     },
   )
 
-  it('has every operation of a tenant', () => {
+  describe('with a session', () => {
+    const COOKIE = { 'x-postrider-session': '1' }
+
+    async function sessionClient(tenant?: string) {
+      const server = await startScriptedServer(...Array.from({ length: 8 }, () => ok))
+      const credentials: unknown[] = []
+      const client = new Postrider({
+        session: true,
+        basePath: server.url,
+        tenant,
+        fetch: (url, init) => {
+          credentials.push(init?.credentials)
+          return fetch(url, init)
+        },
+      })
+      return { server, client, credentials }
+    }
+
+    it('calls operations under /ui/api, by cookies and for a tenant, without a key', async () => {
+      const { server, client, credentials } = await sessionClient('tn_a')
+      await client.listWebhooks()
+      await client.listUsers()
+      await client.deleteMember(id, { headers: { 'X-Postrider-Tenant': 'tn_b' } })
+      expect(server.requests).toMatchObject([
+        { path: '/ui/api/v1/webhook', headers: { ...COOKIE, 'x-postrider-tenant': 'tn_a' } },
+        { path: '/ui/api/admin/v1/users', headers: COOKIE },
+        { method: 'DELETE', headers: { ...COOKIE, 'x-postrider-tenant': 'tn_b' } },
+      ])
+      expect(server.requests.filter(({ headers }) => 'authorization' in headers)).toEqual([])
+      expect(credentials).toEqual(['include', 'include', 'include'])
+    })
+
+    it('logs in and out at the addresses of the contract', async () => {
+      const { server, client } = await sessionClient()
+      const login = { email: 'ada@example.com', password: 'correct horse battery' }
+      await client.acceptInvitation({ token: 't', password: login.password })
+      await client.createSession(login)
+      await client.getSession()
+      await client.listSessions()
+      await client.revokeSession(id)
+      await client.deleteSession()
+      expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+        'POST /ui/invitation',
+        'POST /ui/session',
+        'GET /ui/session',
+        'GET /ui/sessions',
+        `DELETE /ui/sessions/${id}`,
+        'DELETE /ui/session',
+      ])
+      expect(server.requests[1]?.body).toBe(JSON.stringify(login))
+    })
+
+    it('takes no key, and a key takes a tenant', async () => {
+      expect(() => new Postrider({ session: true, apiKey: 'k' })).toThrow(/exclude each other/)
+      expect(() => new Postrider({ apiKey: 'k', tenant: '' })).toThrow(/tenant must be/)
+      const server = await startScriptedServer(ok)
+      const client = new Postrider({ apiKey: 'k', tenant: 'tn_a', basePath: server.url })
+      await client.listWebhooks()
+      expect(server.requests[0]).toMatchObject({
+        path: '/v1/webhook',
+        headers: { authorization: 'Bearer k', 'x-postrider-tenant': 'tn_a' },
+      })
+    })
+  })
+
+  it('has every operation of a tenant, and every one of a session', () => {
     const client = new Postrider({ apiKey: 'k' })
-    const names = Object.entries(operations).filter(([, { auth }]) => auth === 'tenant')
+    const names = Object.entries(operations).filter(([, { auth }]) => auth !== 'admin')
     expect(names.map(([name]) => name).filter((name) => !(name in client))).toStrictEqual([])
   })
 
@@ -637,9 +702,9 @@ describe('every list', () => {
 
   it('is tested here', () => {
     const names = Object.getOwnPropertyNames(Postrider.prototype)
-    expect(names.filter((name) => /^list|^getEmailLogs$/.test(name)).sort()).toStrictEqual(
-      Object.keys(lists).sort(),
-    )
+    expect(
+      names.filter((name) => /^list(?!Sessions)|^getEmailLogs$/.test(name)).sort(),
+    ).toStrictEqual(Object.keys(lists).sort())
     expect(names.filter((name) => name.startsWith('each'))).toStrictEqual([])
   })
 

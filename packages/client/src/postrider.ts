@@ -8,6 +8,8 @@
  * writes the comments of the declarations; here stands what only the client adds to it.
  */
 import type {
+  AcceptInvitationAnswer,
+  AcceptInvitationBody,
   AddDomainAnswer,
   AddDomainBody,
   AddSuppressionAnswer,
@@ -26,6 +28,8 @@ import type {
   CreateMemberBody,
   CreateOAuthAppAnswer,
   CreateOAuthAppBody,
+  CreateSessionAnswer,
+  CreateSessionBody,
   CreateUserAnswer,
   CreateUserBody,
   DeleteDomainAnswer,
@@ -35,6 +39,7 @@ import type {
   DeleteMemberAnswer,
   DeleteOAuthAppAnswer,
   DeleteRelayAnswer,
+  DeleteSessionAnswer,
   DeleteSmtpConfigAnswer,
   DeleteSuppressionAnswer,
   DeleteUserAnswer,
@@ -54,6 +59,7 @@ import type {
   GetOverviewAnswer,
   GetPhishingSettingsAnswer,
   GetRelayAnswer,
+  GetSessionAnswer,
   GetSmtpConfigAnswer,
   GetStatisticsAnswer,
   GetSuppressionAnswer,
@@ -87,6 +93,7 @@ import type {
   ListMembersAnswer,
   ListMembersQuery,
   ListOAuthAppsAnswer,
+  ListSessionsAnswer,
   ListSuppressionsAnswer,
   ListSuppressionsQuery,
   ListUsersAnswer,
@@ -107,6 +114,7 @@ import type {
   ResumeWebhookAnswer,
   RetryEmailsAnswer,
   RevokeKeyAnswer,
+  RevokeSessionAnswer,
   RotateDomainKeyAnswer,
   SendEmailAnswer,
   SendTestEventAnswer,
@@ -123,7 +131,6 @@ import type {
   UpdateInboundUsernameAnswer,
   UpdateInboundUsernameBody,
   UpdateMemberAnswer,
-  UpdateMemberBody,
   UpdateOAuthAppAnswer,
   UpdatePhishingSettingsAnswer,
   UpdatePhishingSettingsBody,
@@ -131,10 +138,8 @@ import type {
   UpdateTenantAnswer,
   UpdateTenantBody,
   UpdateUserAnswer,
-  UpdateUserBody,
   UpdateWebhookAnswer,
   User,
-  UserParams,
   VerifyDomainAnswer,
   Webhook,
   WebhookDelivery,
@@ -462,7 +467,7 @@ export class Postrider {
   }
 
   updateMember(
-    payload: UserParams & UpdateMemberBody,
+    payload: inputs.UpdateMemberInput,
     options?: RequestOptions,
   ): AnswerPromise<UpdateMemberAnswer> {
     return this.#send({ method: 'PUT', path: '/v1/members/{user_id}', input: payload }, options)
@@ -503,7 +508,7 @@ export class Postrider {
 
   /** With the operator's token as `apiKey`. */
   updateUser(
-    payload: UserParams & UpdateUserBody,
+    payload: inputs.UpdateUserInput,
     options?: RequestOptions,
   ): AnswerPromise<UpdateUserAnswer> {
     return this.#send({ method: 'PUT', path: '/admin/v1/users/{user_id}', input: payload }, options)
@@ -513,6 +518,49 @@ export class Postrider {
   deleteUser(userId: string, options?: RequestOptions): AnswerPromise<DeleteUserAnswer> {
     return this.#send(
       { method: 'DELETE', path: '/admin/v1/users/{user_id}', parameters: { user_id: userId } },
+      options,
+    )
+  }
+
+  /** Sets the password by the token of an invitation, or makes the first user by that of a set-up link. */
+  acceptInvitation(
+    invitation: AcceptInvitationBody,
+    options?: RequestOptions,
+  ): AnswerPromise<AcceptInvitationAnswer> {
+    return this.#send({ method: 'POST', path: '/ui/invitation', body: invitation }, options)
+  }
+
+  /** With `session`: the browser keeps the cookie of the answer. */
+  createSession(
+    login: CreateSessionBody,
+    options?: RequestOptions,
+  ): AnswerPromise<CreateSessionAnswer> {
+    return this.#send({ method: 'POST', path: '/ui/session', body: login }, options)
+  }
+
+  /** With `session`. */
+  getSession(options?: RequestOptions): AnswerPromise<GetSessionAnswer> {
+    return this.#send({ method: 'GET', path: '/ui/session' }, options)
+  }
+
+  /** With `session`: logs out. */
+  deleteSession(options?: RequestOptions): AnswerPromise<DeleteSessionAnswer> {
+    return this.#send({ method: 'DELETE', path: '/ui/session' }, options)
+  }
+
+  /** With `session`. */
+  listSessions(options?: RequestOptions): AnswerPromise<ListSessionsAnswer> {
+    return this.#send({ method: 'GET', path: '/ui/sessions' }, options)
+  }
+
+  /** With `session`: ends another session of the user. */
+  revokeSession(sessionId: string, options?: RequestOptions): AnswerPromise<RevokeSessionAnswer> {
+    return this.#send(
+      {
+        method: 'DELETE',
+        path: '/ui/sessions/{session_id}',
+        parameters: { session_id: sessionId },
+      },
       options,
     )
   }

@@ -7,7 +7,8 @@ export interface Operation {
   /** Parameters in braces, as in OpenAPI. */
   readonly path: string
   readonly status: 200 | 201 | 202
-  readonly auth: 'tenant' | 'admin'
+  /** `session`: the cookie of a person who logged in. `public`: nothing. */
+  readonly auth: 'tenant' | 'admin' | 'session' | 'public'
 }
 
 export const operations = {
@@ -502,6 +503,42 @@ export const operations = {
     path: '/v1/members/{user_id}',
     status: 200,
     auth: 'tenant',
+  },
+  acceptInvitation: {
+    method: 'POST',
+    path: '/ui/invitation',
+    status: 200,
+    auth: 'public',
+  },
+  createSession: {
+    method: 'POST',
+    path: '/ui/session',
+    status: 201,
+    auth: 'public',
+  },
+  getSession: {
+    method: 'GET',
+    path: '/ui/session',
+    status: 200,
+    auth: 'session',
+  },
+  deleteSession: {
+    method: 'DELETE',
+    path: '/ui/session',
+    status: 200,
+    auth: 'session',
+  },
+  listSessions: {
+    method: 'GET',
+    path: '/ui/sessions',
+    status: 200,
+    auth: 'session',
+  },
+  revokeSession: {
+    method: 'DELETE',
+    path: '/ui/sessions/{session_id}',
+    status: 200,
+    auth: 'session',
   },
   createTenant: {
     method: 'POST',

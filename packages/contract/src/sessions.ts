@@ -7,29 +7,6 @@ import { type Static, Type } from 'typebox'
 import { answer, closedObject, plainAnswer, timestamp } from './common.ts'
 import { user, userEmailLengthMax, userMembership, userNameLengthMax } from './people.ts'
 
-export interface UiOperation {
-  readonly method: 'GET' | 'POST' | 'DELETE'
-  readonly path: string
-  readonly status: 200 | 201
-  /** `public`: without a session. */
-  readonly auth: 'public' | 'session'
-}
-
-export const uiOperations = {
-  acceptInvitation: { method: 'POST', path: '/ui/invitation', status: 200, auth: 'public' },
-  createSession: { method: 'POST', path: '/ui/session', status: 201, auth: 'public' },
-  getSession: { method: 'GET', path: '/ui/session', status: 200, auth: 'session' },
-  deleteSession: { method: 'DELETE', path: '/ui/session', status: 200, auth: 'session' },
-  listSessions: { method: 'GET', path: '/ui/sessions', status: 200, auth: 'session' },
-  revokeSession: {
-    method: 'DELETE',
-    path: '/ui/sessions/{session_id}',
-    status: 200,
-    auth: 'session',
-  },
-} as const satisfies Record<string, UiOperation>
-export type UiOperationId = keyof typeof uiOperations
-
 /** Every operation of a session is called under this prefix, which stands before its path. */
 export const sessionApiPrefix = '/ui/api'
 
@@ -70,8 +47,16 @@ export const acceptInvitationAnswer = answer({ user })
 export type AcceptInvitationAnswer = Static<typeof acceptInvitationAnswer>
 
 export const createSessionBody = closedObject({
-  email: Type.String({ minLength: 1, maxLength: userEmailLengthMax }),
-  password: Type.String({ minLength: 1, maxLength: passwordLengthMax }),
+  email: Type.String({
+    minLength: 1,
+    maxLength: userEmailLengthMax,
+    description: 'The address of the user. Case does not matter',
+  }),
+  password: Type.String({
+    minLength: 1,
+    maxLength: passwordLengthMax,
+    description: 'The password of the user',
+  }),
 })
 export type CreateSessionBody = Static<typeof createSessionBody>
 

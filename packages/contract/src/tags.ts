@@ -61,6 +61,11 @@ export const tags = [
       'People who may use the dashboard for your account, each with a role. Invite a person with createMember, and send the `invitation_url` of its answer to the person.',
   },
   {
+    name: 'Sessions',
+    description:
+      'For the dashboard in a browser: logging in and out. A session calls every other operation under `/ui/api` and its path, as far as the role of the person allows.',
+  },
+  {
     name: 'Administration',
     description:
       "For the operator of the service, with the operator's token: tenants, the API keys with which tenants call all other operations, and the users of the dashboard.",

@@ -8,6 +8,8 @@ export interface AttemptInput {
   readonly method: string
   readonly headers: Headers
   readonly body: string | Uint8Array<ArrayBuffer> | Blob | undefined
+  /** Whether cookies go along. */
+  readonly credentials?: 'include'
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
 }
@@ -36,6 +38,7 @@ export function begin(input: AttemptInput, { signal }: Line): Promise<Response> 
     ...(input.body !== undefined && { body: input.body }),
     // A followed redirect could turn a POST into a GET; the service never redirects.
     redirect: 'manual',
+    ...(input.credentials !== undefined && { credentials: input.credentials }),
     signal,
   })
 }

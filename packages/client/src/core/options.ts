@@ -5,8 +5,18 @@
 import { invalidArgument } from './errors.ts'
 
 export interface PostriderOptions {
-  readonly apiKey: string
-  /** Base URL of the API; `http://127.0.0.1:8080` when left out. */
+  /** Required, unless there is a `session`. */
+  readonly apiKey?: string | undefined
+  /**
+   * In a page of the dashboard: the cookie of createSession takes the place of a key. Give no `apiKey` then.
+   */
+  readonly session?: boolean | undefined
+  /** The tenant that a session, or the operator's token as `apiKey`, acts for. */
+  readonly tenant?: string | undefined
+  /**
+   * Base URL of the API. When left out: with a session the origin of the page, else
+   * `http://127.0.0.1:8080`.
+   */
   readonly basePath?: string | undefined
   /** Milliseconds for each attempt, of a stream until its first bytes; 30,000 when left out. */
   readonly timeout?: number | undefined
@@ -57,7 +67,7 @@ export const defaultLimits: Limits = {
 export const timerMsMax = 2 ** 31 - 1
 
 const limitNames = ['timeout', 'idleTimeout', 'maxRetries', 'maxRetryAfter'] as const
-const clientNames = ['apiKey', 'basePath', 'fetch', ...limitNames]
+const clientNames = ['apiKey', 'session', 'tenant', 'basePath', 'fetch', ...limitNames]
 const requestNames = ['signal', 'idempotencyKey', 'headers', ...limitNames]
 
 type Refuse = (message: string) => Error
@@ -66,8 +76,9 @@ type Given = Pick<RequestOptions, (typeof limitNames)[number]>
 export function readClientOptions(options: PostriderOptions) {
   checkNames(options, clientNames, typeError)
   return {
-    apiKey: checkApiKey(options.apiKey),
-    basePath: checkBasePath(options.basePath ?? defaultBasePath),
+    apiKey: options.session === true ? checkNoKey(options.apiKey) : checkApiKey(options.apiKey),
+    tenant: checkTenant(options.tenant),
+    basePath: checkBasePath(options.basePath ?? defaultBasePathOf(options)),
     fetch: checkFetch(options.fetch),
     ...readLimits(options, defaultLimits, typeError),
   }
@@ -98,6 +109,24 @@ function checkNames(options: object, known: readonly string[], refuse: Refuse): 
   const unknown = Object.keys(options).find((name) => !known.includes(name))
   if (unknown === undefined) return
   throw refuse(`There is no option ${unknown}; there are ${known.join(', ')}`)
+}
+
+/** The service is where the page came from. */
+function defaultBasePathOf({ session }: PostriderOptions): string {
+  const { location } = globalThis as { readonly location?: { readonly origin?: string } }
+  return (session === true ? location?.origin : undefined) ?? defaultBasePath
+}
+
+/** A page must not hold a key. */
+function checkNoKey(apiKey: unknown): undefined {
+  if (apiKey === undefined) return undefined
+  throw typeError('apiKey and session exclude each other')
+}
+
+function checkTenant(tenant: unknown): string | undefined {
+  if (tenant === undefined) return undefined
+  if (typeof tenant === 'string' && /^[\x21-\x7e]+$/.test(tenant)) return tenant
+  throw typeError('tenant must be the id of a tenant')
 }
 
 /** What HTTP would refuse is refused here, where the message does not show the key. */

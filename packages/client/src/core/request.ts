@@ -48,7 +48,9 @@ export type Send = <Answer>(call: Call, options?: RequestOptions) => AnswerPromi
 export type Open = (call: Call, options?: RequestOptions) => AnswerPromise<ByteStream>
 
 export interface SendDeps extends Limits {
-  readonly apiKey: string
+  /** Undefined: the cookie of a session. */
+  readonly apiKey: string | undefined
+  readonly tenant?: string | undefined
   readonly basePath: string
   readonly userAgent: string | undefined
   readonly fetch: typeof globalThis.fetch
@@ -63,6 +65,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
   'accept',
   'content-type',
   'idempotency-key',
+  'x-postrider-session',
 ])
 
 export function createSend(deps: SendDeps): Send {
@@ -129,7 +132,9 @@ function prepare(deps: SendDeps, call: Call, options: RequestOptions) {
     throw invalidArgument('The file is missing')
   const { parameters, body } = call.input === undefined ? call : divide(path, call.input)
   return {
-    url: deps.basePath + fillPath(path, parameters ?? {}) + queryOf(query),
+    url: deps.basePath + prefixOf(deps, path) + fillPath(path, parameters ?? {}) + queryOf(query),
+    // Of a fetch to another origin, too: the service may be at a name beside that of the page.
+    ...(deps.apiKey === undefined && { credentials: 'include' as const }),
     method,
     headers: headersOf(deps, upload?.type ?? (body === undefined ? undefined : JSON_TYPE), options),
     body: method === 'GET' ? undefined : (upload?.file ?? serialize(body)),
@@ -138,6 +143,11 @@ function prepare(deps: SendDeps, call: Call, options: RequestOptions) {
       call.isIdempotent === true ||
       (call.honoursIdempotencyKey === true && options.idempotencyKey !== undefined),
   }
+}
+
+/** A session calls operations under a prefix, and what is its own without one. */
+function prefixOf({ apiKey }: SendDeps, path: string): string {
+  return apiKey === undefined && !path.startsWith('/ui/') ? '/ui/api' : ''
 }
 
 function divide(path: string, input: object): Pick<Call, 'parameters' | 'body'> {
@@ -166,7 +176,10 @@ function headersOf(
   for (const name of ownHeaders) {
     if (headers.has(name)) throw invalidArgument(`headers must not set ${name}`)
   }
-  headers.set('authorization', `Bearer ${deps.apiKey}`)
+  if (deps.apiKey === undefined) headers.set('x-postrider-session', '1')
+  else headers.set('authorization', `Bearer ${deps.apiKey}`)
+  if (deps.tenant !== undefined && !headers.has('x-postrider-tenant'))
+    headers.set('x-postrider-tenant', deps.tenant)
   headers.set('accept', JSON_TYPE)
   if (contentType !== undefined) headers.set('content-type', contentType)
   if (options.idempotencyKey !== undefined) {

@@ -2,19 +2,19 @@
  * What the dashboard calls to log in and out (docs/reference/people.md#sessions): without a key, by a cookie.
  */
 import {
+  acceptInvitationAnswer,
   acceptInvitationBody,
+  createSessionAnswer,
   createSessionBody,
+  deleteSessionAnswer,
+  getSessionAnswer,
+  listSessionsAnswer,
+  revokeSessionAnswer,
   sessionParams,
-  type UiOperationId,
-  uiOperations,
 } from '@postrider/contract'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Static, TSchema } from 'typebox'
-import {
-  type Person,
-  readCookie,
-  type SessionAccess,
-} from '../../platform/http/sessions/session.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { addOperation } from '../../platform/http/operation.ts'
+import { readCookie, type SessionAccess } from '../../platform/http/sessions/session.ts'
 import { refuseForeignOrigin } from '../../platform/http/sessions/session-guard.ts'
 import { type AcceptDeps, acceptInvitation } from '../invitations/accept-invitation.ts'
 import { toWireUser } from '../users/user.ts'
@@ -31,7 +31,14 @@ export interface SessionRoutesDeps extends AcceptDeps {
 
 export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): void {
   const { cookie, db, sessions } = deps
-  addUiOperation(app, 'acceptInvitation', {
+  const tag = 'Sessions'
+  addOperation(app, 'acceptInvitation', {
+    summary: 'Set a password by an invitation',
+    description:
+      '`token` is what stands behind `#` in the link, which is used up. The link for the first user also takes `email` and `name`, and makes an operator. A refused password does not use the link up. An unknown, used or expired link is 404.',
+    tag,
+    errors: ['not_found'],
+    answer: acceptInvitationAnswer,
     body: acceptInvitationBody,
     async handle({ body, request }) {
       refuseForeignOrigin(request, sessions)
@@ -40,7 +47,13 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): vo
     },
   })
 
-  addUiOperation(app, 'createSession', {
+  addOperation(app, 'createSession', {
+    summary: 'Log in',
+    description:
+      'Sets the cookie of the session. After too many failures a login is 429, with the right password, too.',
+    tag,
+    answerHeaders: ['Set-Cookie'],
+    answer: createSessionAnswer,
     body: createSessionBody,
     async handle({ body, request, reply }) {
       refuseForeignOrigin(request, sessions)
@@ -51,13 +64,20 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): vo
     },
   })
 
-  addUiOperation(app, 'getSession', {
+  addOperation(app, 'getSession', {
+    summary: 'Tell who is logged in, with the role and the tenants',
+    tag,
+    answer: getSessionAnswer,
     async handle({ person }) {
       return { message: 'Session', ...(await describeSession(db, person)) }
     },
   })
 
-  addUiOperation(app, 'deleteSession', {
+  addOperation(app, 'deleteSession', {
+    summary: 'Log out',
+    tag,
+    answerHeaders: ['Set-Cookie'],
+    answer: deleteSessionAnswer,
     async handle({ person, reply }) {
       await endSession(db, person, person.sessionId)
       reply.header('set-cookie', cookie.cleared)
@@ -65,13 +85,19 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): vo
     },
   })
 
-  addUiOperation(app, 'listSessions', {
+  addOperation(app, 'listSessions', {
+    summary: 'List the open sessions of the user',
+    tag,
+    answer: listSessionsAnswer,
     async handle({ person }) {
       return { message: 'Sessions', sessions: await listOwnSessions(db, person) }
     },
   })
 
-  addUiOperation(app, 'revokeSession', {
+  addOperation(app, 'revokeSession', {
+    summary: 'End a session of the user',
+    tag,
+    answer: revokeSessionAnswer,
     params: sessionParams,
     async handle({ params, person }) {
       await endSession(db, person, params.session_id)
@@ -86,48 +112,4 @@ export function callerOf(request: FastifyRequest, cookieName: string): Caller {
     userAgent: request.headers['user-agent'],
     cookie: readCookie(request.headers.cookie, cookieName),
   }
-}
-
-type Value<S> = S extends TSchema ? Static<S> : undefined
-
-interface UiCall<Id extends UiOperationId, Body, Params> {
-  readonly body: Value<Body>
-  readonly params: Value<Params>
-  readonly person: (typeof uiOperations)[Id]['auth'] extends 'session' ? Person : undefined
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-}
-
-/** They are in no OpenAPI description: they are for a browser, and the description is for keys. */
-function addUiOperation<
-  Id extends UiOperationId,
-  Body extends TSchema | undefined = undefined,
-  Params extends TSchema | undefined = undefined,
->(
-  app: FastifyInstance,
-  id: Id,
-  o: {
-    readonly body?: Body
-    readonly params?: Params
-    handle(call: UiCall<Id, Body, Params>): Promise<object>
-  },
-): void {
-  const { auth, method, path, status } = uiOperations[id]
-  app.route({
-    method,
-    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { auth },
-    schema: {
-      ...(o.body === undefined ? {} : { body: o.body }),
-      ...(o.params === undefined ? {} : { params: o.params }),
-    },
-    async handler(request, reply) {
-      const { body, params, person } = request
-      const call = { body, params, person, request, reply }
-      // The schemas and the guard have made these values what their types say.
-      const answered = await o.handle(call as unknown as UiCall<Id, Body, Params>)
-      reply.code(status)
-      return { success: true, ...answered }
-    },
-  })
 }

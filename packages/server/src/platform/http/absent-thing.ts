@@ -21,6 +21,7 @@ export const thingOfParameter: Readonly<Record<string, string>> = {
   tenant_id: 'tenant',
   key_id: 'API key',
   user_id: 'user',
+  session_id: 'session',
 }
 
 /** Where a mailer of another kind is none either. */

@@ -14,6 +14,7 @@ import type { TenantIdentity } from './bounds/admission.ts'
 import { createUpload, type Upload } from './bounds/upload.ts'
 import type { DescribedOperation, OperationDetails } from './description/describe-operation.ts'
 import { afterCommit } from './error-answer.ts'
+import type { Person } from './sessions/session.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -36,8 +37,10 @@ export interface Call<
   readonly body: Value<Body>
   readonly query: Value<Query>
   readonly params: Value<Params>
-  /** Who calls; on the operator's routes there is none. */
+  /** Who calls; only on routes for tenants. */
   readonly tenant: AuthOf<Id> extends 'tenant' ? TenantIdentity : undefined
+  /** Who calls; only on routes for sessions. */
+  readonly person: AuthOf<Id> extends 'session' ? Person : undefined
   readonly traceparent: string
   readonly request: FastifyRequest
   readonly reply: FastifyReply
@@ -159,6 +162,7 @@ function addRoute<
         query: request.query,
         params: request.params,
         tenant: request.identity,
+        person: request.person,
         traceparent: request.traceparent,
         request,
         reply,

@@ -60,7 +60,7 @@ export function describeOperation(
     readonly example: OperationExample | undefined
   },
 ): () => Schema {
-  const { status, auth } = operations[id]
+  const { status, auth, method } = operations[id]
   const content = isMediaTypes(answer)
     ? Object.fromEntries(answer.map((type) => [type, { schema: schemaOf(type) }]))
     : { 'application/json': { schema: shapes.answer(answer) } }
@@ -79,7 +79,9 @@ export function describeOperation(
     tags: [details.tag],
     security: SECURITY[auth],
     ...(auth === 'tenant' ? { 'x-required-scope': details.scopes ?? [] } : {}),
-    'x-roles': rolesThatMayCall(ruleOf(operations[id], details)),
+    ...(auth === 'tenant' || auth === 'admin'
+      ? { 'x-roles': rolesThatMayCall(ruleOf({ auth, method }, details)) }
+      : {}),
     ...describeParameters(id, details, { shapes, example }),
     ...describeBody(details, { shapes, example }),
     responses: { [status]: success, ...refusals.of(errorsOf(id, details)) },
@@ -101,6 +103,8 @@ const MEANINGS = { 200: 'Done', 201: 'Created', 202: 'Accepted, and done later' 
 const SECURITY = {
   admin: [{ adminToken: [] }],
   tenant: [{ apiKey: [] }, { adminToken: [], actingFor: [] }],
+  session: [{ session: [] }],
+  public: [],
 }
 
 function describeBody({ body, uploads }: OperationDetails, { shapes, example }: Told): object {
@@ -202,6 +206,8 @@ function errorsOf(id: OperationId, details: OperationDetails): ErrorCode[] {
   ]
   // The operator may name a tenant that is not there.
   if (auth === 'tenant') codes.push('forbidden', 'not_found')
+  // A page elsewhere may have made the call.
+  if (auth === 'session' || auth === 'public') codes.push('forbidden')
   // Where none is asked for, one that is sent is read all the same.
   if (method !== 'GET')
     codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type', 'request_timeout')

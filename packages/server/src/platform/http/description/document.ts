@@ -27,6 +27,13 @@ const securitySchemes = {
     scheme: 'bearer',
     description: `The operator's token. On operations under /v1 it acts for the tenant that the header ${tenantHeader} names; without that header it is 401.`,
   },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-postrider_session',
+    description:
+      'The cookie that createSession sets. It opens every operation under /ui/api and its path, as far as the role of the person allows (x-roles), for the tenant in X-Postrider-Tenant. A change also needs the header X-Postrider-Session: 1 and an Origin that is the one of the service.',
+  },
   actingFor: {
     type: 'apiKey',
     in: 'header',

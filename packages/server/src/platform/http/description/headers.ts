@@ -45,6 +45,7 @@ export const answerHeaders = {
     description: '`true`: this is the answer to an earlier request with the same `Idempotency-Key`',
     schema: { ...text, enum: ['true'] },
   },
+  'Set-Cookie': { description: 'The cookie of the session', schema: text },
   'Content-Disposition': { description: 'The name of the file', schema: text },
 } as const satisfies Record<string, Header>
 export type AnswerHeader = keyof typeof answerHeaders

@@ -59,6 +59,8 @@ theme.addEventListener('click', () => {
 nameTheme()
 
 for (const section of document.querySelectorAll('.operation[data-method]')) {
+  // They are for the dashboard, by its cookie.
+  if (section.dataset.path.startsWith('/ui/')) continue
   const button = element('button', { type: 'button', textContent: 'Try it', className: 'try' })
   section.querySelector('.examples').prepend(button)
   button.addEventListener('click', async () => {

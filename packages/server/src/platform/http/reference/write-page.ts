@@ -196,6 +196,9 @@ ${content === undefined ? '' : writeContent(content, document)}
 }
 
 function writeScope({ security, 'x-required-scope': scopes }: Operation): string {
+  const [first] = security
+  if (first === undefined) return 'Without a key, by the dashboard.'
+  if ('session' in first) return 'With the cookie of a session, by the dashboard.'
   if (scopes === undefined || security.every((one) => !('apiKey' in one)))
     return "With the operator's token."
   if (scopes.length === 0) return 'With an API key without scopes.'
