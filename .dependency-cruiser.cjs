@@ -20,6 +20,7 @@ const ORDER = [
   'inbound',
   'mailboxes',
   'activity',
+  'operator',
 ]
 const TESTS = ['\\.(test|fixture)\\.ts$', '/test/']
 const NETWORK = '^(node:)?(net|tls|http|https|http2|dgram)$'

@@ -305,6 +305,8 @@ async function keys({ call }: Scene): Promise<void> {
   await call('deleteMember', { params })
   await call('listAudit')
   await call('listAuditOfAllTenants')
+  for (const look of ['getHealth', 'getQueues', 'getSystem'] as const) await call(look)
+  await call('search', { query: { q: 'nobody@example.com' } })
 }
 
 async function relaysAndDomains({ call, world, dns, receiver, texts }: Scene): Promise<void> {

@@ -34,6 +34,7 @@ export function createSettle({ texts, servers }: Settling): <T>(value: T) => T {
   const settle = (value: unknown, name = ''): unknown => {
     if (name === 'timings' && value !== null) return TIMINGS
     if (name === 'mailbox') return MAILBOX
+    if (Object.hasOwn(OF_MACHINE, name)) return OF_MACHINE[name]
     // One of a day's: which of them begins at midnight differs.
     if (name === 'intervals' && Array.isArray(value) && value.length > 100) return [INTERVAL]
     if (typeof value === 'string') return settleText(value)
@@ -87,4 +88,46 @@ const MAILBOX = {
   last_error: null,
 }
 const INTERVAL = { at: '2026-11-20T13:00:00.000Z', sent: 0, deferred: 0, failed: 0 }
+/** What the operator sees differs from machine to machine. */
+const OF_MACHINE: Readonly<Record<string, unknown>> = {
+  checks: [
+    { check: 'node', state: 'ok', detail: '24.11.0', fix: null },
+    {
+      check: 'disk',
+      state: 'warning',
+      detail: '1900 MiB free, intake stops below 512 MiB',
+      fix: 'Free some disk space, or shorten POSTRIDER_RETENTION.',
+    },
+  ],
+  queues: [
+    {
+      kind: 'mailer',
+      mailer_id: 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8',
+      tenant_id: 'tn_01JD4M8W6ZQ3V5T7X9Y2A4C6E9',
+      state: 'active',
+      late: true,
+      due: 12,
+      waiting: 3,
+      oldest_at: '2026-11-20T13:01:02.123Z',
+    },
+  ],
+  processes: [
+    {
+      process_id: '4711-0af7651916cd',
+      host: 'mail-1.example.com',
+      roles: ['api', 'sender'],
+      version: '0.1.0',
+      commit: '7c724a7c0af7651916cd43dd8448eb211c80319c',
+      node: 'v24.11.0',
+      started_at: '2026-11-20T13:01:02.123Z',
+      seen_at: '2026-11-20T13:01:02.123Z',
+    },
+  ],
+  database: { version: '18.1', bytes: 52428800, is_embedded: true },
+  tables: [{ name: 'webhooks_event', bytes: 8388608, rows: 12000 }],
+  configuration: [
+    { name: 'POSTRIDER_DATABASE_URL', value: null, is_set: true, is_shown: false },
+    { name: 'POSTRIDER_RETENTION', value: '30d', is_set: true, is_shown: true },
+  ],
+}
 const TIMINGS = { dns_ms: 3, connect_ms: 11, tls_ms: 19, first_byte_ms: 60, total_ms: 61 }

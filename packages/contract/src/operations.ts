@@ -618,6 +618,30 @@ export const operations = {
     status: 200,
     auth: 'admin',
   },
+  getHealth: {
+    method: 'GET',
+    path: '/admin/v1/health',
+    status: 200,
+    auth: 'admin',
+  },
+  getQueues: {
+    method: 'GET',
+    path: '/admin/v1/queues',
+    status: 200,
+    auth: 'admin',
+  },
+  getSystem: {
+    method: 'GET',
+    path: '/admin/v1/system',
+    status: 200,
+    auth: 'admin',
+  },
+  search: {
+    method: 'GET',
+    path: '/admin/v1/search',
+    status: 200,
+    auth: 'admin',
+  },
 } as const satisfies Record<string, Operation>
 
 export type OperationId = keyof typeof operations

@@ -42,6 +42,19 @@ create table platform_member (
   primary key (role, member_id)
 );
 
+-- A process that runs. The process writes the row at its start and every 15 s. The row goes when the process
+-- stops, or when any process finds that it has told nothing for a minute.
+create table platform_process (
+  process_id text collate "C" primary key,
+  host       text not null,
+  roles      text[] not null,
+  version    text not null,
+  commit     text not null,
+  node       text not null,
+  started_at timestamptz not null default now(),
+  seen_at    timestamptz not null default now()
+);
+
 -- One of the 64 buckets of a role, and the member that works on the bucket. Members take and give back buckets.
 -- The row stays.
 create table platform_lease (

@@ -19,6 +19,7 @@ import { addUserCommands } from './cli/users.ts'
 import { addWebhookCommands } from './cli/webhooks.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
 import { examine } from './doctor.ts'
+import { fixOf } from './doctor-fixes.ts'
 import { migrationsDir, withCurrentDatabase, withDatabase } from './operator-database.ts'
 import { migrate } from './platform/db/index.ts'
 import { ApiError } from './platform/errors.ts'
@@ -130,10 +131,14 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     .description('check configuration, secrets, disk and database')
     .addOption(json())
     .action(async (options: { json?: boolean }) => {
-      const findings = await examine(io.env, log)
+      const looked = await examine(io.env, log)
+      const findings = looked.map((f) => ({ ...f, fix: fixOf(f) }))
       const isFit = findings.every(({ state }) => state !== 'failed')
       if (!isFit) setExitCode(1)
-      const lines = findings.map((f) => [MARKS[f.state], f.check, f.detail])
+      const lines = findings.flatMap(({ state, check, detail, fix }) => [
+        [MARKS[state], check, detail],
+        ...(fix === null ? [] : [['', '', `What to do: ${fix}`]]),
+      ])
       io.out(
         options.json === true
           ? `${JSON.stringify({ ok: isFit, findings })}\n`

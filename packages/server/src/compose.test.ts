@@ -31,8 +31,8 @@ async function servicesOf(env: Environment): Promise<readonly string[]> {
 }
 
 const FIRST = ['database', 'egress', 'dns', 'schema fence', 'oauth tokens', 'day partitions']
-const OWN_DATABASE = ['disk guard', 'notifications']
-const OTHER_DATABASE = ['no disk guard', 'notifications']
+const OWN_DATABASE = ['disk guard', 'notifications', 'process registry']
+const OTHER_DATABASE = ['no disk guard', 'notifications', 'process registry']
 const DISPATCHER = ['leases of dispatcher', 'dispatcher', 'webhook backlog']
 const SENDER = ['leases of sender', 'smtp connections', 'phishing-scanner', 'sender']
 const WATCH = ['send queue watch']

@@ -3,6 +3,7 @@
  * knows all capabilities. Nothing runs before `start`.
  */
 
+import { hostname } from 'node:os'
 import { createMail } from '@postrider/mail'
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { closer, createServiceGroup, type Service } from '@postrider/runtime/service'
@@ -10,11 +11,14 @@ import { createActivity } from './activity/create.ts'
 import type { Build } from './build.ts'
 import { type Config, isInboundHostUnnamed, isPaused, type Role, roles } from './config.ts'
 import { createPlatform, type Platform, type ProcessOptions } from './create-platform.ts'
+import { describeSettings } from './describe-settings.ts'
+import { createServiceDoctor } from './doctor-service.ts'
 import { createDomains } from './domains/create.ts'
 import { createFeedback } from './feedback/create.ts'
 import { createInbound } from './inbound/create.ts'
 import { createMailboxes } from './mailboxes/create.ts'
 import { createMailers, type Mailers, type MailersDeps } from './mailers/create.ts'
+import { createOperator } from './operator/create.ts'
 import { createPeople } from './people/create.ts'
 import { createCounterFolder } from './platform/counter-folder.ts'
 import { createDayPartitions, type Db } from './platform/db/index.ts'
@@ -22,6 +26,7 @@ import { createHttpApp } from './platform/http/app.ts'
 import { describeRoutes } from './platform/http/openapi.ts'
 import { createHttpServer, type HttpServer } from './platform/http/server.ts'
 import { addStatusRoutes } from './platform/http/status-routes.ts'
+import { createProcessRegistry } from './platform/process-registry.ts'
 import { createRateLimit } from './platform/rate-limit.ts'
 import { createRetention } from './platform/retention.ts'
 import { checkReadiness } from './readiness.ts'
@@ -70,6 +75,7 @@ export function compose(o: ComposeOptions): App {
     createDayPartitions({ db, tables: partitionedTables, log }),
     platform.disk,
     platform.notifications,
+    createRegistry(platform, o),
     ...webhooks.services,
     ...sending.services,
     ...mailboxes.services,
@@ -248,8 +254,23 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
       sending.routes(scope)
       all.activity.routes(scope)
       sending.bulkRoutes(scope)
+      operatorOf(platform).routes(scope)
     })
   return createHttpServer(app, { host: config.host, port: config.port })
+}
+
+function operatorOf({ config, db }: Platform) {
+  return createOperator({
+    db,
+    isEmbedded: config.databaseUrl === undefined,
+    settings: () => describeSettings(config),
+    examine: createServiceDoctor({ db, config }),
+  })
+}
+
+function createRegistry({ config, db, log, processId }: Platform, { build }: ComposeOptions) {
+  const facts = { processId, host: hostname(), roles: rolesOf(config), node: process.version }
+  return createProcessRegistry({ db, log, facts: { ...facts, ...build } })
 }
 
 function janitorsOf(platform: Platform, all: Capabilities, o: ComposeOptions): Service[] {

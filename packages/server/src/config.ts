@@ -52,7 +52,7 @@ export const roles = [
 ] as const
 export type Role = (typeof roles)[number]
 
-interface Variable<T> {
+export interface Variable<T> {
   readonly name: string
   readonly type: ValueType<T>
   /** Written as in the environment. */

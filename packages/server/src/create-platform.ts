@@ -87,6 +87,8 @@ export function createPlatform(o: ProcessOptions) {
       config.databaseUrl === undefined
         ? createDiskGuard({ dir: config.dataDir, freeMin: config.diskFreeMin, log })
         : noDiskGuard,
+    /** New at each start. */
+    processId: memberId,
     /** By which this service greets. */
     ehloName: heloNameOf(config),
     /** Leases that are not started own nothing. */

@@ -26,6 +26,7 @@ import { findDatabase, migrationsDir, withDatabase } from './operator-database.t
 import { findOpenFiles, findOpenMode } from './platform/data-dir.ts'
 import { checkSchema, type Db, durability, SchemaBehindError } from './platform/db/index.ts'
 import { parseNetwork } from './platform/egress/address-policy.ts'
+import { reasonOf } from './platform/errors.ts'
 import type { Logger } from './platform/log.ts'
 import {
   examineSealed,
@@ -43,14 +44,31 @@ export async function examine(env: Environment, log: Logger): Promise<Finding[]>
   const findings = [checkNode(process.versions.node)]
   const config = readConfig(env, findings)
   if (config === undefined) return findings
-  findings.push(await attempt('secrets', () => checkSecrets(config)), checkEgress(config))
-  findings.push(await attempt('data directory', () => checkDataDir(config)))
-  findings.push(await attempt('disk', () => checkDisk(config)))
-  findings.push(await attempt('hits', () => examineHits(config.dataDir, Date.now())))
-  findings.push(checkHeloName(config), checkSending(config))
-  findings.push(await attempt('inbound host', () => checkInboundHost(config)))
-  findings.push(...(await checkDatabase(config, log)))
+  findings.push(...(await examineMachine(config)), ...(await checkDatabase(config, log)))
   return findings
+}
+
+/** The same of a service that runs, on its own connections. */
+export async function examineRunning(db: Db, config: Config): Promise<Finding[]> {
+  const findings = [checkNode(process.versions.node), ...describeConfig(config)]
+  findings.push(...(await examineMachine(config)))
+  const ofDatabase = await examineDatabase(db, config).catch((error: unknown): Finding[] => [
+    { check: 'database', state: 'failed', detail: reasonOf(error) },
+  ])
+  return [...findings, ...ofDatabase]
+}
+
+async function examineMachine(config: Config): Promise<Finding[]> {
+  return [
+    await attempt('secrets', () => checkSecrets(config)),
+    checkEgress(config),
+    await attempt('data directory', () => checkDataDir(config)),
+    await attempt('disk', () => checkDisk(config)),
+    await attempt('hits', () => examineHits(config.dataDir, Date.now())),
+    checkHeloName(config),
+    checkSending(config),
+    await attempt('inbound host', () => checkInboundHost(config)),
+  ]
 }
 
 function checkNode(version: string): Finding {
@@ -65,14 +83,7 @@ function checkNode(version: string): Finding {
 function readConfig(env: Environment, findings: Finding[]): Config | undefined {
   try {
     const config = loadConfig(env)
-    const detail = `roles ${[...config.roles].join(', ') || 'none'}`
-    findings.push({ check: 'configuration', state: 'ok', detail })
-    if (isPublicUrlPlain(config))
-      findings.push({
-        check: 'configuration',
-        state: 'warning',
-        detail: 'POSTRIDER_PUBLIC_URL is http: mail programs unsubscribe by https alone (RFC 8058)',
-      })
+    findings.push(...describeConfig(config))
     return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -80,6 +91,17 @@ function readConfig(env: Environment, findings: Finding[]): Config | undefined {
       findings.push({ check: 'configuration', state: 'failed', detail })
     return undefined
   }
+}
+
+function describeConfig(config: Config): Finding[] {
+  const check = 'configuration'
+  const detail = `roles ${[...config.roles].join(', ') || 'none'}`
+  const plain: Finding = {
+    check,
+    state: 'warning',
+    detail: 'POSTRIDER_PUBLIC_URL is http: mail programs unsubscribe by https alone (RFC 8058)',
+  }
+  return [{ check, state: 'ok', detail }, ...(isPublicUrlPlain(config) ? [plain] : [])]
 }
 
 /** Reads only: secrets that are not there yet are made by the first start, under its lock. */
@@ -278,14 +300,6 @@ async function attempt(check: string, look: () => Finding | Promise<Finding>): P
   } catch (error) {
     return { check, state: 'failed', detail: reasonOf(error) }
   }
-}
-
-/** With the reasons behind it: "cannot be reached" alone helps nobody. */
-function reasonOf(error: unknown): string {
-  const reasons: string[] = []
-  for (let at = error; at instanceof Error && reasons.length < 4; at = at.cause)
-    if (at.message !== '') reasons.push(at.message)
-  return reasons.length > 0 ? reasons.join(': ') : String(error)
 }
 
 function nearestExisting(path: string): string {

@@ -459,6 +459,8 @@ describe('secret values', () => {
     await succeed('revokeKey', { params: { key_id: third.key_id } })
     await succeed('listAudit')
     await succeed('listAuditOfAllTenants')
+    for (const id of ['getHealth', 'getQueues', 'getSystem'] as const) await succeed(id)
+    await succeed('search', { query: '?q=ada@example.com' })
     await failEverywhere()
 
     await call('configureSMTP', { body: mailer(canaries.wrongSmtpPassword) })
@@ -500,6 +502,8 @@ describe('secret values', () => {
     await succeed('cancelScheduledEmail', { params: { ref_id } })
     await succeed('getEmailLogs')
     await succeed('getStatistics')
+    await succeed('getOverview')
+    await succeed('getMailerActivity', { params: mailerId })
     await succeed('exportEmailLogs', { query: '?format=csv' })
     await receivedMail(params)
     await succeed('getEmail', { params: { ref_id } })

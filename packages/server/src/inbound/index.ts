@@ -2,3 +2,4 @@
 export { digestMessage } from './ingest/digest.ts'
 export { storeMailboxMail } from './ingest/store-mail.ts'
 export { isInboundDayQueued } from './process/queue-store.ts'
+export { searchInboundDomains, searchInboundMessages } from './search-store.ts'

@@ -19,3 +19,12 @@ export function describeDuration(ms: number): string {
   const [unit, unitMs] = Object.entries(UNIT_MS).findLast(([, size]) => ms >= size) ?? ['ms', 1]
   return `${Math.floor(ms / unitMs)}${unit}`
 }
+
+/** The same without a loss: in the largest unit that fits a whole number of times. */
+export function wholeUnits(ms: number): string {
+  const [unit, unitMs] = Object.entries(UNIT_MS).findLast(([, size]) => ms % size === 0) ?? [
+    'ms',
+    1,
+  ]
+  return ms === 0 ? '0ms' : `${ms / unitMs}${unit}`
+}

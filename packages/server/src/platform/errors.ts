@@ -82,3 +82,11 @@ export function refusalOf(error: unknown): ApiError | undefined {
   if (full === undefined) return new ApiError('unavailable', { cause: error })
   return rateLimited({ policy: by, ...full, message })
 }
+
+/** With the reasons behind it: "cannot be reached" alone helps nobody. */
+export function reasonOf(error: unknown): string {
+  const reasons: string[] = []
+  for (let at = error; at instanceof Error && reasons.length < 4; at = at.cause)
+    if (at.message !== '') reasons.push(at.message)
+  return reasons.length > 0 ? reasons.join(': ') : String(error)
+}

@@ -46,6 +46,7 @@ export {
   reportStatuses,
   settleReported,
 } from './record/report-store.ts'
+export { searchEmails, searchRecipients } from './record/search-store.ts'
 export { findByMessageId, findSentTo } from './record/sent-store.ts'
 export { buildSentCopy } from './sent-copies/build-sent-copy.ts'
 export {

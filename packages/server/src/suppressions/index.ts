@@ -5,6 +5,7 @@ export { type ImportResult, importSuppressions } from './files/import-suppressio
 export { findSuppressed } from './find-suppressed.ts'
 export { getSuppression } from './get-suppression.ts'
 export { listSuppressions as pageOfSuppressions } from './list-suppressions.ts'
+export { searchSuppressions } from './search-store.ts'
 export { liftBounced, listSuppressions, type SuppressionRow } from './store.ts'
 export { subscribeEmail } from './subscribe-email.ts'
 export { suppressAddress } from './suppress-address.ts'

@@ -27,6 +27,7 @@ export {
 export { overQuota } from './quotas/refuse-over-quota.ts'
 export { readSenders, type Senders } from './quotas/sender-store.ts'
 export { revokeApiKey } from './revoke-api-key.ts'
+export { findKeyOwner, listTenantIds } from './search-store.ts'
 export { findActivatedTenants, findHeldTenants } from './state-store.ts'
 export { findLiveApiKey, findTenantNames, hasAnyTenant, hasTenant } from './store.ts'
 export { updateTenant } from './update-tenant.ts'

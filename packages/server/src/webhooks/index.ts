@@ -5,7 +5,9 @@ export {
   countGivenUp,
   countOpen,
   countPending,
+  countStreams,
   findLongestFailing,
+  listBusyStreams,
   listFailingOf,
   observeStreams,
   type StreamFigures,
@@ -24,6 +26,12 @@ export { createWakeups, type Wakeups } from './dispatch/schedule/wakeups.ts'
 export type { NewEvent } from './events/event.ts'
 export { type EventOfEmail, readEventsOfEmail } from './events/event-store.ts'
 export { type RecordedEvents, recordEvents, type TouchedStream } from './events/record-events.ts'
+export {
+  searchDeliveries,
+  searchEvents,
+  searchOpenDeliveries,
+  searchWebhooks,
+} from './search-store.ts'
 export { sendTestEvent } from './status/send-test-event.ts'
 export { getWebhookStatus, pauseWebhook, resumeWebhook } from './status/webhook-status.ts'
 export { changeSubscription } from './subscriptions/change-subscription.ts'

@@ -7,7 +7,7 @@ import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { Reader } from 'mmdb-lib'
 import { DatabaseUrlError, readDatabaseUrl } from '../db/database-url.ts'
-import { parseDuration } from '../duration.ts'
+import { parseDuration, wholeUnits } from '../duration.ts'
 import { parseNetwork } from '../egress/address-policy.ts'
 
 export interface ValueType<T> {
@@ -17,18 +17,22 @@ export interface ValueType<T> {
   parse(text: string): T | undefined
   /** Why it is none, in words that hold no part of it. */
   why?(text: string): string | undefined
+  /** The value as text, for the operator to see. Only of types whose values cannot hold a secret. */
+  show?(value: T): string
 }
 
 export function oneOf<const V extends string>(...values: readonly V[]): ValueType<V> {
   return {
     expected: `one of ${values.join(', ')}`,
     parse: (text) => values.find((value) => value === text),
+    show: (value) => value,
   }
 }
 
 export const flag: ValueType<boolean> = {
   expected: 'true or false',
   parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  show: String,
 }
 
 export function integer(min: number, max: number): ValueType<number> {
@@ -38,6 +42,7 @@ export function integer(min: number, max: number): ValueType<number> {
       const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
       return value >= min && value <= max ? value : undefined
     },
+    show: String,
   }
 }
 
@@ -50,6 +55,7 @@ export function duration(min: string, max: string): ValueType<number> {
       const ms = parseDuration(text)
       return ms !== undefined && ms >= minMs && ms <= maxMs ? ms : undefined
     },
+    show: wholeUnits,
   }
 }
 
@@ -59,6 +65,7 @@ export function schedule(): ValueType<readonly number[]> {
   return {
     expected: 'a comma list of durations from 1ms to 30d, such as 30s,2m,10m',
     parse: (text) => parseList(text, wait.parse),
+    show: (waits) => waits.map(wholeUnits).join(),
   }
 }
 
@@ -77,6 +84,7 @@ export function byteSize(min: string, max: string): ValueType<number> {
       const bytes = parseBytes(text)
       return bytes !== undefined && bytes >= minBytes && bytes <= maxBytes ? bytes : undefined
     },
+    show: String,
   }
 }
 
@@ -91,12 +99,14 @@ export const diskShare: ValueType<DiskShare> = {
     const bytes = parseBytes(text)
     return bytes === undefined ? undefined : { bytes }
   },
+  show: (share) => ('bytes' in share ? String(share.bytes) : `${share.percent}%`),
 }
 
 /** CIDR blocks of either family. */
 export const networks: ValueType<readonly string[]> = {
   expected: 'a comma list of networks, such as 10.0.0.0/8,fd00::/8',
   parse: (text) => parseList(text, (item) => (isNetwork(item) ? item : undefined)),
+  show: (items) => items.join(),
 }
 
 export const host: ValueType<string> = {
@@ -105,6 +115,7 @@ export const host: ValueType<string> = {
     isIP(text) !== 0 || /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9-]+)*$/i.test(text)
       ? text
       : undefined,
+  show: (value) => value,
 }
 
 /** In lower case. An address is no name. */
@@ -114,10 +125,12 @@ export const hostName: ValueType<string> = {
     const isName = text.length <= 253 && NAME.test(text) && !/(?:^|\.)\d+$/.test(text)
     return isName ? text.toLowerCase() : undefined
   },
+  show: (value) => value,
 }
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
 export const nameServers: ValueType<readonly string[]> = {
+  show: (items) => items.join(),
   expected: 'a comma list of IP addresses with ports, such as 9.9.9.9:53,[2620:fe::fe]:53',
   parse: (text) =>
     parseList(text, (item) => {
@@ -145,6 +158,7 @@ export const plainHttpUrl: ValueType<string> = {
     const url = httpUrl.parse(text)
     return url !== undefined && /^[\w\-.~:/[\]]+$/.test(url) ? url : undefined
   },
+  show: (value) => value,
 }
 
 /** With one host or several. */
@@ -167,6 +181,7 @@ function whyNoDatabaseUrl(text: string): string | undefined {
 export const directory: ValueType<string> = {
   expected: 'a directory, or a path at which one can be made',
   parse: (text) => (text.includes('\0') || isBelowFile(resolve(text)) ? undefined : resolve(text)),
+  show: (value) => value,
 }
 
 /** Of MaxMind DB format 2: the metadata at its end, and a first address that is looked up in it. */
@@ -192,6 +207,7 @@ export function listOf<const V extends string>(...values: readonly V[]): ValueTy
   return {
     expected: `a comma list of ${values.join(', ')}`,
     parse: (text) => parseList(text, item.parse),
+    show: (items) => items.join(),
   }
 }
 

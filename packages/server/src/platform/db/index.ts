@@ -29,6 +29,7 @@ export {
 export { planByIndex, readByIndex, readInOrder, transactByIndex } from './plan-by-index.ts'
 export { NoPrimaryError } from './primaries.ts'
 export { createSchemaFence, type SchemaFence } from './schema-fence.ts'
+export { type FoundOfTenant, type SearchTenants, searchTenants } from './search-tenants.ts'
 export {
   type Db,
   type DbStats,
@@ -39,4 +40,5 @@ export {
   type TransactionOptions,
   type Tx,
 } from './statement.ts'
+export { listLargestTables, readDatabase, readNowMs } from './storage.ts'
 export { createWakeups, type Others, type Wakeups } from './wakeups.ts'

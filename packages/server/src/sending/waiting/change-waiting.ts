@@ -26,7 +26,7 @@ import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { dayOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import { readTime } from '../accept/accept-store.ts'
-import { setStatuses } from '../attempt/attempt-store.ts'
+import { loadForSend, setStatuses } from '../attempt/attempt-store.ts'
 import { type BulkSelection, fits, idTimesOf, readSelection } from '../bulk/read-selection.ts'
 import {
   BULK_BOUNDS,
@@ -35,6 +35,7 @@ import {
   walkInPieces,
 } from '../bulk/walk-in-pieces.ts'
 import type { QueueWakeups } from '../queue/queue-wakeups.ts'
+import { groupsOfRecipient } from '../record/counter-groups.ts'
 import type { RecipientKey } from '../record/recipient-store.ts'
 import {
   dropWaiting,
@@ -103,7 +104,10 @@ export function cancelEmails(
 
 async function cancel(tx: Tx, tenantId: string, keys: readonly RecipientKey[]): Promise<number> {
   const dropped = await dropWaiting(tx, tenantId, keys)
-  const at = await readTime(tx)
+  const [at, { emails, recipients }] = await Promise.all([
+    readTime(tx),
+    loadForSend(tx, tenantId, dropped, []),
+  ])
   await setStatuses(
     tx,
     dropped.map(({ refId, n, attempts: attempt }) => ({
@@ -113,9 +117,15 @@ async function cancel(tx: Tx, tenantId: string, keys: readonly RecipientKey[]): 
       ...(attempt === 0 ? { messageId: '' } : {}),
     })),
   )
+  const campaignOf = new Map(emails.map((one) => [one.ref_id, one.campaign_id]))
+  const addressOf = new Map(recipients.map((one) => [`${one.ref_id}.${one.n}`, one.email]))
   await addCounterChanges(
     tx,
-    dropped.map(({ mailerId: subject }) => ({ tenantId, subject, name: REJECTED, at, n: 1 })),
+    dropped.map(({ mailerId: subject, refId, n }) => {
+      const campaignId = campaignOf.get(refId) ?? null
+      const groups = groupsOfRecipient(addressOf.get(`${refId}.${n}`) ?? '', campaignId)
+      return { tenantId, subject, name: REJECTED, at, n: 1, groups }
+    }),
   )
   return dropped.length
 }

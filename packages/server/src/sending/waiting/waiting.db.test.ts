@@ -189,9 +189,12 @@ describe('a cancelled recipient', () => {
     expect(await shorts()).toEqual(['SMTP_ERROR 1 retry'])
     expect(await counts('cancel', { filter: {} })).toEqual([0, 0])
     const counted = await world.db.query(
-      `select sum(n)::int as n from platform_counter_change where name = 'rejected'`,
+      `select sum(e.n)::int as n, count(e.groups ->> 'recipient_domain')::int > 0 as is_grouped
+         from platform_counter_change c,
+              json_to_recordset(c.counts) as e (name text, n integer, groups json)
+        where e.name = 'rejected'`,
     )
-    expect(counted.rows).toEqual([{ n: 4 }])
+    expect(counted.rows).toEqual([{ n: 4, is_grouped: true }])
   })
 
   it('is found by its status, and cannot be rescued', async () => {

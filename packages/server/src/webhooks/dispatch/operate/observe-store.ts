@@ -125,6 +125,69 @@ export async function findLongestFailing(q: Queryable): Promise<LongestFailing |
   return rows[0]
 }
 
+// Each half by its partial index.
+const BUSY_STREAMS = statement(
+  'webhooks.list_busy',
+  `select tenant_id as "tenantId", webhook_id as "webhookId", ${STREAM_CONDITION} as condition,
+          ${OLDEST_PENDING} as "oldestAt"
+     from (select * from webhooks_stream
+            where bucket = any($1) and state = 'active' and paused_at is null
+           union all
+           select * from webhooks_stream where bucket = any($1) and paused_at is not null
+           limit $2) s`,
+)
+
+export interface BusyStream {
+  readonly tenantId: string
+  readonly webhookId: string
+  readonly condition: StreamCondition | 'idle'
+  /** Of the oldest event that waits for its first request. */
+  readonly oldestAt: Date | null
+}
+
+/** Webhooks with something to deliver, and paused ones, in no order. */
+export async function listBusyStreams(
+  q: Queryable,
+  buckets: readonly number[],
+  limit: number,
+): Promise<BusyStream[]> {
+  return (await q.query<BusyStream>(BUSY_STREAMS, [buckets, limit])).rows
+}
+
+const COUNT_STREAMS = statement(
+  'webhooks.count_streams',
+  `select k.tenant_id as "tenantId", k.webhook_id as "webhookId", pending.n as pending, open.n as open
+     from unnest($1::text[], $2::text[]) as k (tenant_id, webhook_id)
+    cross join lateral (
+      select count(*)::int as n from (
+        select from webhooks_pending p
+         where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id limit $3) c) pending
+    cross join lateral (
+      select count(*)::int as n from (
+        select from webhooks_open o
+         where o.tenant_id = k.tenant_id and o.webhook_id = k.webhook_id and o.due_at is not null
+         limit $3) c) open`,
+)
+
+export interface StreamCounts {
+  readonly tenantId: string
+  readonly webhookId: string
+  /** Events that wait for their first request. */
+  readonly pending: number
+  /** Deliveries that are tried again. */
+  readonly open: number
+}
+
+/** Each is counted up to `max`. */
+export async function countStreams(
+  q: Queryable,
+  keys: readonly { readonly tenantId: string; readonly webhookId: string }[],
+  max: number,
+): Promise<StreamCounts[]> {
+  const values = [keys.map((key) => key.tenantId), keys.map((key) => key.webhookId), max]
+  return (await q.query<StreamCounts>(COUNT_STREAMS, values)).rows
+}
+
 const FAILING_OF = statement(
   'webhooks.list_failing_of',
   `select webhook_id as "webhookId", since
