@@ -87,6 +87,13 @@ describe('a refusal that suppresses', () => {
   })
 })
 
+it('does not take the end of an identifier for the code of a temporary failure', () => {
+  const judged = judge('550 5.1.1 The email account does not exist. 17si5697335qks.415 - gsmtp')
+  expect(judged.isOfAddress).toBe(true)
+  expect(judge('550 5.1.1 User unknown (ID:440:1:2 (mx.example.net))').isOfAddress).toBe(true)
+  expect(judge('550 5.1.1 User unknown. 450 4.2.1 Try mx2').isOfAddress).toBe(false)
+})
+
 describe('a reply about another address', () => {
   const judgeOf = (said: string, status?: string) =>
     judge(said, status, 'cy+shop@example.net').isOfAddress

@@ -153,16 +153,20 @@ export function judgeBounce(refusal: Refusal): BounceVerdict {
 
 const ALL_CODES = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/g
 const REPLY_CODE = /(?<![\w.[#])([45]\d\d)(?=$|[\s:-])/
-/** At the place of a code: `user 450 does not exist` and `see 4.1.2 of the guide` have none. */
+/**
+ * At the place of a code: `user 450 does not exist` and `see 4.1.2 of the guide` have none, and neither has the end of
+ * Gmail's `17si5697335qks.415`.
+ */
 const TEMPORARY_CODE =
-  /(?:^|[:;,.([<"'|>=-]\s{0,3}|\b(?:said|says|error|code|reply|response|replied|status|with|smtp|was|last|got|returned|and|or) )4\d\d(?=$|[\s,:;)-])|(?<![\d.]|\b(?:see|section|version|rfc|rule|chapter) )4\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/i
+  /(?:^|[:;,([<"'|>=-]\s{0,3}|\.\s{1,3}|(?<=\b[a-z]{1,20})\.|\b(?:said|says|error|code|reply|response|replied|status|with|smtp|was|last|got|returned|and|or) )4\d\d(?=$|[\s,:;)-])|(?<![\d.]|\b(?:see|section|version|rfc|rule|chapter) )4\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/i
 const TEXT_CHARS_MAX = 1_024
 /** What the server that reports adds to the words of the one that refused. */
 const ADDED = [
   /\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}|\brfc822;|\(delivery attempts: \d{1,9}\)|\bhi \[[\da-f.:]{2,45}\],/gi,
+  /[([] ?(?:(?:session|transaction|message|request|queue|error) )?id ?[:=#] ?[\w.:=-]{1,80}(?: ?\([^()]{0,80}\))? ?[)\]]/gi,
   /\bmsexch:\S{1,200} \d{1,3} \([\da-f]{8}\)(?: refused)?|\bmessage contains \[\d{1,6}\] file attachments/gi,
   /\b(?:smtp )?error from remote (?:mail )?server after rcpt (?:command|to)\b:?(?:<[^<>]{0,320}>:?)?/gi,
-  /\b(?:host|server):? (?=[\w-]{0,63}\.)[\w.-]{1,255}(?: ?\[[\da-f.:]{2,45}\])?:?|(?<![\w.@-])(?:[\w-]{1,63}\.){1,8}[a-z][\w-]{1,62} ?\[[\da-f.:]{2,45}\]|(?<=\bhost )[\d.]{7,15}(?=:)|^\s{0,20}\[[\d.]{7,15}\],|[\d.]{7,15} (?:does not like recipient|failed after i sent the message)\.|\bfailed recipient\(s\):/gi,
+  /\b(?:host|(?<!\bname )server):? (?=[\w-]{0,63}\.)[\w.-]{1,255}(?: ?\[[\da-f.:]{2,45}\])?:?|(?<![\w.@-])(?:[\w-]{1,63}\.){1,8}[a-z][\w-]{1,62} ?\[[\da-f.:]{2,45}\]|(?<=\bhost )[\d.]{7,15}(?=:)|^\s{0,20}\[[\d.]{7,15}\],|[\d.]{7,15} (?:does not like recipient|failed after i sent the message)\.|\bfailed recipient\(s\):/gi,
 ]
 
 function readRefusal({ recipient, status = '', diagnostic, providerSays }: Refusal): Read {

@@ -7,8 +7,8 @@
  * parts that are for the score alone: `score`, whose number was looked at many times, and `blind`, which our code judged
  * once, after its rules were written. docs/testing.md has all numbers.
  *
- * The files `unfamiliar-`, `collected-`, `fresh-`, `traffic-` and `listed-` were blind once; what fails in them was
- * read since.
+ * The files `unfamiliar-`, `collected-`, `fresh-`, `traffic-`, `listed-` and `sampled-` were blind once; what fails
+ * in them was read since.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -34,7 +34,8 @@ const ORIGINS: readonly Origin[] = [
   { prefix: 'fresh-', halves: ['work', 'work'] },
   { prefix: 'traffic-', halves: ['work', 'work'], mayRepeat: true },
   { prefix: 'listed-', halves: ['work', 'work'], mayRepeat: true },
-  { prefix: 'sampled-', halves: ['blind', 'blind'], mayRepeat: true },
+  { prefix: 'sampled-', halves: ['work', 'work'], mayRepeat: true },
+  { prefix: 'reported-', halves: ['blind', 'blind'], mayRepeat: true },
 ]
 
 /**
