@@ -241,6 +241,11 @@ async function emails({ call, receiver }: Scene): Promise<string> {
   const { logs } = await call('getEmailLogs', { query: { email: 'ada@example.com' } })
   await call('exportEmailLogs', { query: { format: 'csv', email: 'ada@example.com' } })
   await call('listEvents', { query: { ref_id } })
+  const { events } = await call('listEvents', { isExample: false })
+  await call('streamEvents', {
+    headers: { 'Last-Event-ID': events.at(-1).event_id },
+    until: /^.*?\ndata: .*?\n\n/s,
+  })
   const day = logs[0].created_at.slice(0, 10)
   await call('getStatistics', { query: { start: day, end: day, group_by: 'recipient_domain' } })
   await call('getOverview', { query: { start: day, end: day } })

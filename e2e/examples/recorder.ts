@@ -23,7 +23,11 @@ export interface Recorder {
   /** Throws unless it is answered as the contract says. */
   call(
     id: OperationId,
-    input?: Input & { readonly isExample?: boolean },
+    input?: Input & {
+      readonly isExample?: boolean
+      /** Of an answer that does not end: how much of it is kept. */
+      readonly until?: RegExp
+    },
     // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
   ): Promise<any>
 }
@@ -58,7 +62,7 @@ export function createRecorder(o: {
   return {
     examples,
     headers,
-    async call(id, { isExample = true, text: upload, ...input } = {}) {
+    async call(id, { isExample = true, text: upload, until, ...input } = {}) {
       const { method, path, status, auth } = operations[id]
       const at = path.replaceAll(/\{(\w+)\}/g, (_, name) =>
         encodeURIComponent(input.params?.[name] ?? ''),
@@ -77,7 +81,7 @@ export function createRecorder(o: {
       })
       const [given] = response.headers.getSetCookie()
       cookie = given?.split(';', 1)[0] ?? cookie
-      const text = await response.text()
+      const text = until === undefined ? await response.text() : await begin(response, until)
       if (response.status !== status) throw new Error(`${id}: ${response.status} ${text}`)
       const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
       const answer: unknown = isJson ? JSON.parse(text) : text
@@ -91,4 +95,14 @@ export function createRecorder(o: {
       return answer
     },
   }
+}
+
+async function begin({ body }: Response, until: RegExp): Promise<string> {
+  let text = ''
+  for await (const chunk of body ?? []) {
+    text += Buffer.from(chunk).toString()
+    const [found] = until.exec(text) ?? []
+    if (found !== undefined) return found
+  }
+  throw new Error(`the answer ended: ${text}`)
 }

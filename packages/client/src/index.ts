@@ -1,6 +1,7 @@
 export type * from '@postrider/contract'
 export type { AnswerPromise, WithResponse } from './core/answer-promise.ts'
 export { type ClientErrorCode, PostriderError, type PostriderErrorCode } from './core/errors.ts'
+export type { EventGap, StreamedEvent } from './core/event-stream.ts'
 export type { PostriderOptions, RequestOptions } from './core/options.ts'
 export type { PagedList } from './core/pages.ts'
 export type {
@@ -12,6 +13,7 @@ export type {
   ExportEmailLogsInput,
   GetEmailLogsInput,
   GetStatisticsInput,
+  ListEventsInput,
   ListWebhookDeliveriesInput,
   ReplayWebhookEventsInput,
   RescueEmailsInput,
@@ -19,6 +21,7 @@ export type {
   SendTestEventInput,
   SetMailerActiveInput,
   SetOAuthActiveInput,
+  StreamEventsOptions,
   UpdateImapInput,
   UpdateMemberInput,
   UpdateOAuthAppInput,

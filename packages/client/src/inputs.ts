@@ -30,6 +30,7 @@ import type {
   UpdateUserBody,
   UpdateWebhookBody,
 } from '@postrider/contract'
+import type { RequestOptions } from './core/options.ts'
 import type { Upload } from './core/request.ts'
 import type { WithTimes } from './core/times.ts'
 
@@ -58,6 +59,10 @@ export type ExportEmailLogsInput = WithTimes<
 export type GetOverviewInput = WithTimes<GetOverviewQuery, 'start' | 'end'>
 export type GetStatisticsInput = WithTimes<GetStatisticsQuery, 'start' | 'end'>
 export type ListEventsInput = WithTimes<ListEventsQuery, 'start' | 'end'>
+export interface StreamEventsOptions extends RequestOptions {
+  /** The `event_id` behind which the stream begins; without it, with what is committed from now on. */
+  readonly lastEventId?: string | undefined
+}
 export type ListWebhookDeliveriesInput = WithTimes<ListWebhookDeliveriesQuery, 'start' | 'end'>
 export type ReplayWebhookEventsInput = WithTimes<ReplayWebhookEventsBody, 'start' | 'end'>
 

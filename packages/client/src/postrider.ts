@@ -120,6 +120,7 @@ import type {
   SendTestEventAnswer,
   SetMailerActiveAnswer,
   SetOAuthActiveAnswer,
+  StreamEventsQuery,
   SubscribeEmailAnswer,
   Suppression,
   UnsubscribeEmailAnswer,
@@ -145,6 +146,7 @@ import type {
   WebhookDelivery,
 } from '@postrider/contract'
 import type { AnswerPromise } from './core/answer-promise.ts'
+import { type StreamedEvent, streamEvents } from './core/event-stream.ts'
 import type { ByteStream } from './core/open-stream.ts'
 import { type PostriderOptions, type RequestOptions, readClientOptions } from './core/options.ts'
 import { type PagedList, pagedList } from './core/pages.ts'
@@ -155,6 +157,7 @@ import type * as inputs from './inputs.ts'
 export class Postrider {
   readonly #send: Send
   readonly #open: Open
+  readonly #random: () => number
 
   /** Throws `TypeError` for options that cannot work. */
   constructor(options: PostriderOptions) {
@@ -167,6 +170,7 @@ export class Postrider {
     }
     this.#send = createSend(deps)
     this.#open = createOpen(deps)
+    this.#random = deps.random
   }
 
   #list<Answer extends object, Name extends keyof Answer>(
@@ -710,6 +714,30 @@ export class Postrider {
     options?: RequestOptions,
   ): PagedList<ListEventsAnswer, ListedEvent> {
     return this.#list<ListEventsAnswer, 'events'>('events', { path: '/v1/events' }, filter, options)
+  }
+
+  /**
+   * Never ends by itself: it comes back after a lost connection, from the last event that it gave. A `gap`
+   * among the events tells what was left out. Its error is one that does not pass, such as a revoked key.
+   */
+  streamEvents(
+    filter: StreamEventsQuery = {},
+    { lastEventId, ...options }: inputs.StreamEventsOptions = {},
+  ): AsyncGenerator<StreamedEvent, void, undefined> {
+    return streamEvents(
+      {
+        open: (last) =>
+          this.#open(
+            { method: 'GET', path: '/v1/events/stream', query: { ...filter } },
+            last === undefined
+              ? options
+              : { ...options, headers: { ...options.headers, 'last-event-id': last } },
+          ),
+        wait: (ms) => waitUnlessAborted(ms, options.signal),
+        random: this.#random,
+      },
+      lastEventId,
+    )
   }
 
   getWebhookDelivery(

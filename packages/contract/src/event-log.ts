@@ -45,6 +45,14 @@ export const listEventsQuery = closedObject({
 })
 export type ListEventsQuery = Static<typeof listEventsQuery>
 
+export const streamEventsQuery = closedObject(eventFilters)
+export type StreamEventsQuery = Static<typeof streamEventsQuery>
+
+/** Event streams that may be open at once in one process: of an API key, of a tenant, in all. */
+export const streamsPerKeyMax = 1_000
+export const streamsPerTenantMax = 2_000
+export const streamsPerProcessMax = 4_000
+
 /** An event as a webhook gets it, with its id in the log. */
 export type ListedEvent = PostriderEvent & { event_id: string }
 

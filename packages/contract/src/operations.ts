@@ -198,6 +198,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  streamEvents: {
+    method: 'GET',
+    path: '/v1/events/stream',
+    status: 200,
+    auth: 'tenant',
+  },
   configureSMTP: {
     method: 'POST',
     path: '/v1/smtp',

@@ -18,7 +18,7 @@ export const tags = [
   {
     name: 'Events',
     description:
-      'Everything that happened, as webhooks get it: listEvents reads the log, also of what no webhook wanted.',
+      'Everything that happened, as webhooks get it: listEvents reads the log, also of what no webhook wanted; streamEvents tells it as it happens.',
   },
   {
     name: 'Suppressions',

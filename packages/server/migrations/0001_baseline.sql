@@ -449,12 +449,27 @@ create table webhooks_event (
   -- The JSON that is sent.
   body        text not null,
   traceparent text not null,
+  -- The transaction that stored the event: by it streams find what was committed between two marks.
+  xact        xid8 not null default pg_current_xact_id(),
   primary key (tenant_id, event_id, day),
   -- By these a receiver recognises an event that it has already had. The day follows from event_at, so the key
   -- is unique over all partitions; record-events.ts handles events whose own day the log does not have.
   constraint webhooks_event_dedup_key unique (tenant_id, ref_id, event, event_at, attempt, day)
 ) partition by range (day);
 create index webhooks_event_late on webhooks_event (tenant_id, event_at) where is_late;
+-- What streams read. A late event may lie under any day, so each look reads all days: there are few of them.
+create index webhooks_event_xact on webhooks_event (tenant_id, xact) where not is_late;
+create index webhooks_event_late_xact on webhooks_event (xact, tenant_id) where is_late;
+
+-- A mark in the order of commits. The events between two marks are those that the later snapshot sees and the
+-- earlier one does not, whenever they began. Any process with open streams writes one when it has something to
+-- send, so all processes see one order. A mark goes after a day, when later ones are written.
+create table webhooks_event_mark (
+  seq      bigint not null primary key,
+  snapshot pg_snapshot not null,
+  made_at  timestamptz not null default clock_timestamp()
+);
+create index webhooks_event_mark_made on webhooks_event_mark (made_at);
 
 -- The day under which an event is stored: its own, or today where the log does not have its own day.
 create function webhooks_event_day(own date) returns date

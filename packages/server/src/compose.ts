@@ -138,6 +138,7 @@ function createCapabilities(platform: Platform, config: Config) {
   const webhooks = createWebhooks({
     ...platform,
     ...shareOf('dispatcher'),
+    isApi: runs('api'),
     isDispatching: works('dispatcher'),
     isSendingPaused: isPaused(config),
     checks,

@@ -227,6 +227,20 @@ const email = (to: string) => ({
   content: [{ type: 'text/plain', value: 'Hello' }],
 })
 
+/** All events of the last day, as its id is unknown. */
+async function readStream(): Promise<void> {
+  const id = 'streamEvents'
+  const response = await fetch(base + operations[id].path, {
+    headers: { authorization: `Bearer ${apiKey}`, 'last-event-id': 'unknown' },
+  })
+  let text = JSON.stringify([...response.headers])
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString()
+    if (text.includes('event: MAIL_DELIVERED')) break
+  }
+  answers.push({ id, status: response.status, text })
+}
+
 async function failEverywhere(): Promise<void> {
   for (const id of Object.keys(operations) as OperationId[]) {
     const bad = operations[id].method === 'GET' ? {} : { body: { unknown: true } }
@@ -505,6 +519,8 @@ describe('secret values', () => {
     await succeed('getOverview')
     await succeed('getMailerActivity', { params: mailerId })
     await succeed('exportEmailLogs', { query: '?format=csv' })
+    await succeed('listEvents')
+    await readStream()
     await receivedMail(params)
     await succeed('getEmail', { params: { ref_id } })
     echoTo(500)

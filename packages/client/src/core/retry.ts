@@ -63,7 +63,7 @@ const unconnectedCodes: ReadonlySet<unknown> = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused'],
 ])
 
-function isPassing({ status, code }: PostriderError): boolean {
+export function isPassing({ status, code }: PostriderError): boolean {
   // From 520: what content delivery networks say of a server that they cannot hear.
   return passingCodes.has(code) || passingStatuses.has(status) || (status >= 520 && status <= 530)
 }

@@ -26,6 +26,7 @@ import { createDiscovery } from './dispatch/schedule/discover-streams.ts'
 import { createWakeups, type Wakeups } from './dispatch/schedule/wakeups.ts'
 import { createDispatcher } from './dispatch/schedule/worker.ts'
 import { createDeliveryCommits } from './dispatch/settle/delivery-commits.ts'
+import { createFeed } from './feed/create.ts'
 import { eventLogRoutes } from './log/routes.ts'
 import { webhookRoutes } from './routes.ts'
 import type { TestEventDeps } from './status/send-test-event.ts'
@@ -44,6 +45,8 @@ export interface WebhooksDeps {
   readonly others: Others
   /** This service sends nothing (SENDING). */
   readonly isSendingPaused: boolean
+  /** Whether this process answers the API. */
+  readonly isApi: boolean
   /** Whether this process dispatches events. */
   readonly isDispatching: boolean
   /** Of checks that look hosts up. */
@@ -85,12 +88,17 @@ export function createWebhooks(deps: WebhooksDeps) {
     atOncePerCallerMax: 1,
     waitingPerCallerMax: 20,
   })
+  const feed = deps.isApi ? createFeed(deps) : undefined
   return {
     wakeups,
     /** How receivers are checked that tenants name. */
     receivers,
-    services: deps.isDispatching ? createDispatch(deps, wakeups) : [],
+    services: [
+      ...(deps.isDispatching ? createDispatch(deps, wakeups) : []),
+      ...(feed?.services ?? []),
+    ],
     routes(app: HttpApp) {
+      feed?.routes(app)
       webhookRoutes(app, {
         db,
         clock: deps.clock,

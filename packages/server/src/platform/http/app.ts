@@ -69,6 +69,8 @@ export interface HttpTimeouts {
   readonly keepAliveMs: number
   /** Without a byte of an answer taken: who does not read is not to have it kept for ever. */
   readonly writeMs: number
+  /** The same of streams, whose readers are told what they missed. */
+  readonly streamWriteMs: number
   /** How often the first two are looked at. */
   readonly checkEveryMs: number
 }
@@ -78,6 +80,7 @@ export const defaultTimeouts: HttpTimeouts = {
   requestMs: 120_000,
   keepAliveMs: 72_000,
   writeMs: 30_000,
+  streamWriteMs: 300_000,
   checkEveryMs: 1_000,
 }
 
@@ -109,8 +112,12 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
   const underWay = createRequestsUnderWay(o.requestsPerKeyMax ?? requestsPerKeyMax)
   const observation = createObservation(o.log, o.metrics, (request) => {
     bodies.end(request)
-    if (request.isUnderWay) underWay.end(request.tenant.keyId)
+    endUnderWay(request)
   })
+  function endUnderWay(request: FastifyRequest): void {
+    if (request.isUnderWay) underWay.end(request.tenant.keyId)
+    request.isUnderWay = false
+  }
   const handleError = createErrorHandler(o.log)
   const escapes = createBrokenEscapes()
   const app = fastify({
@@ -166,6 +173,10 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
   })
   app.decorateRequest('identity', undefined)
   app.decorateRequest('isUnderWay', false)
+  app.decorateRequest('admitAgain', undefined)
+  app.decorateRequest('isStillAdmitted', async function () {
+    return (await this.admitAgain?.(this)) ?? false
+  })
   app.decorateRequest('bound', undefined)
   app.decorateRequest('tenant', {
     getter() {
@@ -180,7 +191,7 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
     if (config?.takesAnything === true) escapes.add(url)
   })
   admitRequests(app, observation)
-  endStalledAnswers(app, timeouts)
+  endStalledAnswers(app, timeouts, endUnderWay)
   const { authenticateKey, adminToken, operatorAccess, sessions } = o
   if (operatorAccess !== undefined) recordAuditedCalls(app, operatorAccess)
   const wrongKeys = createFailureBudget({
@@ -250,22 +261,30 @@ function notFound(url: string): ApiError {
  */
 function endStalledAnswers(
   app: FastifyInstance,
-  o: Pick<HttpTimeouts, 'writeMs' | 'checkEveryMs'>,
+  o: Pick<HttpTimeouts, 'writeMs' | 'streamWriteMs' | 'checkEveryMs'>,
+  onStream: (request: FastifyRequest) => void,
 ) {
   const sockets = new Set<Socket>()
+  const streams = new WeakSet<Socket>()
   const look = () => {
     for (const socket of sockets) {
+      const limitMs = streams.has(socket) ? o.streamWriteMs : o.writeMs
       if (socket.destroyed) sockets.delete(socket)
       else if (socket.writableLength > 0) {
         // Without a listener on the answer, the server destroys the socket when it is over.
-        if (socket.timeout !== o.writeMs) socket.setTimeout(o.writeMs)
-      } else if (socket.timeout === o.writeMs) socket.setTimeout(0)
+        if (socket.timeout !== limitMs) socket.setTimeout(limitMs)
+      } else if (socket.timeout === limitMs) socket.setTimeout(0)
     }
   }
+  app.decorateRequest('becomeStream', function () {
+    streams.add(this.raw.socket)
+    onStream(this)
+  })
   repeatWhileListening(app, o.checkEveryMs, look)
   app.addHook('onRequest', ({ raw: { socket } }, _reply, done) => {
     // A request that came over no connection: nobody can stall.
     if (socket instanceof Socket) sockets.add(socket)
+    streams.delete(socket)
     done()
   })
 }

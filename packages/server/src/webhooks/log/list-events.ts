@@ -12,7 +12,7 @@ import { type Page, pageTokenAfter, readPage } from '../../platform/http/paging.
 import { soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import { readSelection } from '../deliveries/read-selection.ts'
 import { endOfLook, type LogFilters, type LogKey, readLog, readLogBodies } from './log-store.ts'
-import { isContent, showEvent, showWithoutContent } from './shown-event.ts'
+import { asciiLower, isContent, showEvent, showWithoutContent } from './shown-event.ts'
 
 const LIST = 'events'
 const EVENT_ID = /^evt_[0-7][0-9A-HJKMNP-TV-Z]{25}$/
@@ -124,11 +124,6 @@ function filtersOf(tenantId: string, query: ListEventsQuery, { before }: Page): 
 
 function idAt(ms: number): string {
   return `evt_${ulidAtTime(ms)}`
-}
-
-/** As the database compares: addresses have no other letters in practice. */
-export function asciiLower(text: string): string {
-  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /** The first whole one at or after it. */

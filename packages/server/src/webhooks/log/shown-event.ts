@@ -21,3 +21,8 @@ export function isContent({ event }: Pick<LogKey, 'event'>): boolean {
 export function showWithoutContent({ eventId, event, refId }: LogKey): string {
   return JSON.stringify({ event_id: eventId, event, success: true, details: { inbound_id: refId } })
 }
+
+/** As the database compares: addresses have no other letters in practice. */
+export function asciiLower(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+}

@@ -68,6 +68,14 @@ declare module 'fastify' {
     isUnderWay: boolean
     /** The limit that refused this request. */
     bound: string | undefined
+    /** Asks again what admitted it: for what goes on after the answer has begun. Its guard sets it. */
+    admitAgain: ((request: FastifyRequest) => Promise<boolean>) | undefined
+    isStillAdmitted(): Promise<boolean>
+    /**
+     * It is answered for as long as its caller stays: it counts no longer among the requests under way,
+     * and a reader that takes nothing is waited for longer.
+     */
+    becomeStream(): void
   }
 }
 
@@ -195,11 +203,24 @@ function sessionGuard(guards: Guards, { config, method }: RouteOptions) {
     if (isAdmin) return permitOperator(person, rule)
     const permitted = await permitTenant(request, person, { rule, access: sessions })
     request.identity = { ...permitted, keyId: person.userId }
+    request.admitAgain = admitAgain
     // The caller went away meanwhile: nobody would count it down.
     if (reply.raw.closed) return
     const refusal = underWay.begin(person.userId)
     if (refusal !== undefined) throw refusal
     request.isUnderWay = true
+  }
+  /** With the same rights: what a stream shows was decided when it was opened. */
+  async function admitAgain(request: FastifyRequest): Promise<boolean> {
+    if (sessions === undefined) return false
+    try {
+      const person = await admitPerson(request, sessions)
+      const { scopes } = await permitTenant(request, person, { rule, access: sessions })
+      return scopes.join() === request.tenant.scopes.join()
+    } catch (error) {
+      if (error instanceof ApiError) return false
+      throw error
+    }
   }
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) =>
     void admit(request, reply).then(() => done(), done)
@@ -229,18 +250,31 @@ function tenantGuard(
   isAdmin: (given: string) => boolean,
 ): onRequestHookHandler {
   const { operatorAccess } = guards
-  function admit(request: FastifyRequest, identity: TenantIdentity | undefined) {
-    if (identity === undefined) return wrongKey(guards, request, NO_SUCH_KEY)
+  function unfit(request: FastifyRequest, identity: TenantIdentity): ApiError | undefined {
     if (identity.networks?.has(request.clientAddress) === false)
       return new ApiError('forbidden', {
         message: `This API key may not be used from ${request.clientAddress}: see its networks`,
       })
     if (identity.scopes.length > 0 && !scopes.some((scope) => identity.scopes.includes(scope)))
       return new ApiError('forbidden', { message: forbiddenMessage(scopes) })
+    return undefined
+  }
+  function admit(request: FastifyRequest, identity: TenantIdentity | undefined) {
+    if (identity === undefined) return wrongKey(guards, request, NO_SUCH_KEY)
+    const unfitness = unfit(request, identity)
+    if (unfitness !== undefined) return unfitness
     const refusal = guards.underWay.begin(identity.keyId)
     request.identity = identity
+    request.admitAgain = admitAgain
     request.isUnderWay = refusal === undefined
     return refusal
+  }
+  async function admitAgain(request: FastifyRequest): Promise<boolean> {
+    const key = bearerOf(request) ?? ''
+    if (operatorAccess !== undefined && isAdmin(key))
+      return await operatorAccess.hasTenant(request.tenant.tenantId)
+    const identity = await guards.authenticateKey(key, () => request.clientAddress)
+    return identity !== undefined && unfit(request, identity) === undefined
   }
   return (request, _reply, done) => {
     const key = bearerOf(request)

@@ -20,6 +20,11 @@ export const requestHeaders = {
       'A key of your choice, unique for this email. Within 24 hours, the same key with the same body gets the first answer again, with `Idempotent-Replayed: true`, and sends nothing. With another body the answer is 409 `idempotency_mismatch`. Give a key wherever you repeat requests.',
     schema: { ...text, minLength: 1, maxLength: idempotencyKeyLengthMax, examples: ['order-1234'] },
   },
+  'Last-Event-ID': {
+    description:
+      'The `id` of the last event that the caller has got: the stream goes on behind it. Browsers send it by themselves.',
+    schema: { ...text, examples: ['evt_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'] },
+  },
   [tenantHeader]: {
     description:
       "Only with the operator's token, and required then: the id of the tenant that it acts for. With an API key it is not read.",
@@ -46,6 +51,10 @@ export const answerHeaders = {
     schema: { ...text, enum: ['true'] },
   },
   'Set-Cookie': { description: 'The cookie of the session', schema: text },
+  'X-Accel-Buffering': {
+    description: '`no`: proxies pass on at once what they get',
+    schema: { ...text, enum: ['no'] },
+  },
   'Content-Disposition': { description: 'The name of the file', schema: text },
 } as const satisfies Record<string, Header>
 export type AnswerHeader = keyof typeof answerHeaders

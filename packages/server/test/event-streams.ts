@@ -1,0 +1,127 @@
+/** streamEvents behind the real HTTP application, and readers that read server-sent events. */
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createHttpApp } from '../src/platform/http/app.ts'
+import type { TenantIdentity } from '../src/platform/http/bounds/admission.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { createFeed, type FeedDeps } from '../src/webhooks/feed/create.ts'
+import { silent } from './sending.ts'
+
+export interface StreamedEvent {
+  readonly id: string
+  readonly event: string
+  // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
+  readonly data: any
+}
+
+export interface StreamReader {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly events: readonly StreamedEvent[]
+  readonly comments: readonly string[]
+  readonly isEnded: boolean
+  /** Resolves when so many events have come, in all. */
+  until(count: number): Promise<readonly StreamedEvent[]>
+  ended(): Promise<void>
+  /** From now on nothing is taken from the connection. */
+  pause(): void
+  resume(): void
+  close(): void
+}
+
+export interface StreamApi {
+  readonly keys: Map<string, TenantIdentity>
+  readonly origin: string
+  open(query?: string, o?: { key?: string; lastEventId?: string }): Promise<StreamReader>
+  stop(): Promise<void>
+}
+
+/** One process of several on a database. */
+export async function createStreamApi(
+  deps: Pick<FeedDeps, 'db' | 'streamLimits'>,
+): Promise<StreamApi> {
+  const keys = new Map<string, TenantIdentity>([
+    ['a', { tenantId: 'tn_a', keyId: 'key_a', scopes: [] }],
+    ['b', { tenantId: 'tn_b', keyId: 'key_b', scopes: [] }],
+    ['reader', { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] }],
+    ['sender', { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send'] }],
+  ])
+  const metrics = createMetrics()
+  const feed = createFeed({ ...deps, log: silent, metrics, config: { databasePool: 10 } })
+  const app = createHttpApp({ log: silent, metrics, authenticateKey: (key) => keys.get(key) })
+  feed.routes(app)
+  for (const service of feed.services) await service.start()
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const origin = `http://127.0.0.1:${port}`
+  return {
+    keys,
+    origin,
+    open: (query = '', { key = 'a', lastEventId } = {}) =>
+      openStream(`${origin}/v1/events/stream${query}`, {
+        authorization: `Bearer ${key}`,
+        ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      }),
+    async stop() {
+      await app.close()
+      for (const service of feed.services) await service.stop()
+    },
+  }
+}
+
+export async function openStream(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<StreamReader> {
+  const request = get(url, { headers, agent: false })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  const events: StreamedEvent[] = []
+  const comments: string[] = []
+  let text = ''
+  let isEnded = false
+  let onNews: () => void = () => undefined
+  response.setEncoding('utf8')
+  response.on('data', (chunk: string) => {
+    const blocks = (text + chunk).split('\n\n')
+    text = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const lines = block.split('\n')
+      const fieldOf = (name: string) =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
+      if (block.startsWith(':')) comments.push(block)
+      else
+        events.push({
+          id: fieldOf('id'),
+          event: fieldOf('event'),
+          data: JSON.parse(fieldOf('data')),
+        })
+    }
+    onNews()
+  })
+  response.on('error', () => undefined)
+  response.once('close', () => {
+    isEnded = true
+    onNews()
+  })
+  const until = async (isDone: () => boolean) => {
+    while (!isDone()) await new Promise<void>((resolve) => (onNews = resolve))
+  }
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    events,
+    comments,
+    get isEnded() {
+      return isEnded
+    },
+    async until(count) {
+      await until(() => events.length >= count || isEnded)
+      return events
+    },
+    ended: () => until(() => isEnded),
+    pause: () => void response.pause(),
+    resume: () => void response.resume(),
+    close: () => void response.destroy(),
+  }
+}
