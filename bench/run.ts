@@ -31,6 +31,8 @@
  *
  * suppressions  a file of --suppressions 1000000 lines imported, again, and exported: lines a second, memory; and
  *            what another tenant's sends wait meanwhile
+ * streams    1,000 open event streams in one process: memory, processor time, and how soon an event has
+ *            come to all of them
  * logs       how long a page of email logs takes in a record of --recipients 10000000, by every filter
  *
  * Without --only: accept and path. Everything is a process of its own and shares one machine, so only
@@ -50,6 +52,7 @@ import { measurePath } from './path.ts'
 import { measureQueue } from './queue.ts'
 import { measureRewrite } from './rewrite.ts'
 import { measureSmtp } from './smtp.ts'
+import { measureStreams } from './streams.ts'
 import { measureSuppressions } from './suppressions.ts'
 import { measureTracker } from './tracker.ts'
 import { measureWebhooks } from './webhooks.ts'
@@ -125,6 +128,7 @@ const parts = {
   callbacks: measureCallbacks,
   logs: measureLogs,
   suppressions: measureSuppressions,
+  streams: measureStreams,
   inbound: measureInbound,
   mailboxes: measureMailboxes,
 }
