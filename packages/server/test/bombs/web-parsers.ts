@@ -71,7 +71,7 @@ function readFile(text: string): number {
   let reader: LineReader | undefined
   let read = 0
   for (let at = 0; at <= text.length; at += PIECE_CHARS) {
-    const records = csv.push(text.slice(at, at + PIECE_CHARS))
+    const records = [...csv.push(text.slice(at, at + PIECE_CHARS))]
     if (at + PIECE_CHARS > text.length) records.push(...csv.end())
     for (const record of records) {
       if ('problem' in record) continue

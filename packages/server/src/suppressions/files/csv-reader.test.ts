@@ -3,7 +3,7 @@ import { type CsvFlaw, type CsvRecord, createCsvReader } from './csv-reader.ts'
 
 function read(text: string, pieces = [text], charsMax?: number): (CsvRecord | CsvFlaw)[] {
   const reader = createCsvReader(charsMax)
-  return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
+  return [...pieces.flatMap((piece) => [...reader.push(piece)]), ...reader.end()]
 }
 const rows = (text: string) =>
   read(text).map((one) => ('fields' in one ? [one.line, ...one.fields] : [one.line, one.problem]))
@@ -76,7 +76,7 @@ describe('a CSV reader', () => {
 
   it('passes over a line without an end, and holds no more than a record of it', () => {
     const reader = createCsvReader(1_000)
-    const found = Array.from({ length: 100 }, () => reader.push('z'.repeat(20_000))).flat()
+    const found = Array.from({ length: 100 }, () => [...reader.push('z'.repeat(20_000))]).flat()
     expect([...found, ...reader.push(`\na,b\n${' '.repeat(20_000)}`), ...reader.end()]).toEqual([
       { line: 1, problem: 'is longer than 1000 characters' },
       { line: 2, fields: ['a', 'b'] },

@@ -18,10 +18,10 @@ export interface CsvFlaw {
 }
 
 export interface CsvReader {
-  /** The records that are complete now. */
-  push(text: string): (CsvRecord | CsvFlaw)[]
+  /** The records that are complete now, to be read to their end. One at a time: few of them are held. */
+  push(text: string): Iterable<CsvRecord | CsvFlaw>
   /** The file is over. */
-  end(): (CsvRecord | CsvFlaw)[]
+  end(): Iterable<CsvRecord | CsvFlaw>
 }
 
 export const recordCharsMax = 64 * 1024
@@ -35,39 +35,35 @@ export function createCsvReader(charsMax = recordCharsMax): CsvReader {
   /** The rest of a line that was too long is passed over. */
   let isSkipping = false
 
-  function read(text: string, isEnd: boolean): (CsvRecord | CsvFlaw)[] {
-    const records: (CsvRecord | CsvFlaw)[] = []
+  function* read(text: string, isEnd: boolean): Generator<CsvRecord | CsvFlaw, void, undefined> {
     let at = 0
+    rest = ''
     while (at < text.length) {
       const lineEnd = text.indexOf('\n', at)
       if (isSkipping) {
-        if (lineEnd < 0) return hold('')
+        if (lineEnd < 0) return
         isSkipping = false
         line += 1
         at = lineEnd + 1
         continue
       }
       const scanned = scanRecord(text, { at, lineEnd, isEnd, charsMax })
-      if (scanned === 'more') return hold(text.slice(at))
+      if (scanned === 'more') {
+        rest = text.slice(at)
+        return
+      }
+      const began = line
       if ('fields' in scanned) {
-        if (!isBlank(scanned.fields)) records.push({ line, fields: scanned.fields })
         line += scanned.lines
         at = scanned.next
-      } else {
-        records.push({ line, problem: scanned.problem })
-        if (lineEnd < 0) {
-          isSkipping = !isEnd
-          return hold('')
-        }
-        line += 1
-        at = lineEnd + 1
+        if (!isBlank(scanned.fields)) yield { line: began, fields: scanned.fields }
+        continue
       }
-    }
-    return hold('')
-
-    function hold(held: string) {
-      rest = held
-      return records
+      line += 1
+      at = lineEnd < 0 ? text.length : lineEnd + 1
+      isSkipping = lineEnd < 0 && !isEnd
+      if (isSkipping) line = began
+      yield { line: began, problem: scanned.problem }
     }
   }
 

@@ -291,7 +291,7 @@ describe('a file that breaks off', () => {
     }
     await expect(importSuppressions({ ...deps(), db }, order, whole())).rejects.toMatchObject({
       code: 'internal_error',
-      message: expect.stringContaining('2000 addresses were added before'),
+      message: expect.stringContaining('1000 addresses were added before'),
     })
   })
 })

@@ -42,7 +42,8 @@ export type ImportResult = Pick<
   'added' | 'known' | 'refused' | 'refused_count'
 >
 
-const BATCH = 1_000
+/** What a batch holds lives for as long as it is written: with few lines it does not become old garbage. */
+const BATCH = 500
 const CONFLICTS_MAX = 5
 
 export async function importSuppressions(
@@ -116,12 +117,13 @@ function badHeader(problem: string): ApiError {
 
 async function* recordsOf(
   file: AsyncIterable<Buffer>,
-): AsyncGenerator<(CsvRecord | CsvFlaw)[], void, undefined> {
+): AsyncGenerator<Iterable<CsvRecord | CsvFlaw>, void, undefined> {
   const reader = createCsvReader()
   // A mark at the beginning is left out.
   const decoder = new TextDecoder()
   for await (const piece of file) yield reader.push(decoder.decode(piece, { stream: true }))
-  yield [...reader.push(decoder.decode()), ...reader.end()]
+  yield reader.push(decoder.decode())
+  yield reader.end()
 }
 
 /** Rows of different addresses. Of one address twice the second counts as known. */

@@ -41,7 +41,8 @@ export function createLineReader(
   const isText = !first.some((name) => name.includes('\0'))
   if (!isText || !format.email.some((name) => places.has(name)))
     return { problem: `must name the column ${format.email[0]}, and the file must be UTF-8` }
-  return { isHeader, read: (fields) => readLine(format, facts, columnsOf(places, fields)) }
+  const order = { ...facts, source: { ...facts.source, import: facts.format } }
+  return { isHeader, read: (fields) => readLine(format, order, columnsOf(places, fields)) }
 }
 
 function columnsOf(places: ReadonlyMap<string, number>, fields: readonly string[]): Columns {
@@ -59,7 +60,7 @@ function columnsOf(places: ReadonlyMap<string, number>, fields: readonly string[
 
 function readLine(
   format: Format,
-  { format: name, source, now }: FileFacts,
+  { source, now }: FileFacts,
   columns: Columns,
 ): NewRow | { readonly problem: string } {
   const email = withoutMark(format, columns.get(...format.email))
@@ -80,7 +81,7 @@ function readLine(
     return { problem: `note must be at most ${suppressionNoteLengthMax} characters` }
   return {
     ...{ id, email, reason, emailKey: addressKeyOf(parsed.address.address) },
-    source: own.source ?? { ...source, import: name },
+    source: own.source ?? source,
     note: note === '' ? null : storable(note.slice(0, suppressionNoteLengthMax)),
     expiresAt: own.expiresAt,
   }
