@@ -153,6 +153,39 @@ export const variables = {
     isSecret: true,
     meaning: 'When no tenant exists yet: creates the tenant `default` with this key',
   },
+  oidcIssuer: {
+    name: 'OIDC_ISSUER',
+    type: checkedBy('an https URL, or an http URL on loopback, without query', checkIssuer),
+    defaultText: 'unset: people log in by a password',
+    meaning:
+      'The OIDC provider by which people log in to the dashboard: its issuer, letter by letter. Register `/ui/oidc/callback` below `PUBLIC_URL` there, as a redirect URI. A provider with a private address also needs `ALLOW_NETWORKS`',
+  },
+  oidcClientId: {
+    name: 'OIDC_CLIENT_ID',
+    type: checkedBy('a text', (text) => text),
+    defaultText: 'required with `OIDC_ISSUER`',
+    meaning: 'The client id of this service at the OIDC provider',
+  },
+  oidcClientSecret: {
+    name: 'OIDC_CLIENT_SECRET',
+    type: checkedBy('a text', (text) => text),
+    defaultText: 'unset: a public client',
+    isSecret: true,
+    meaning: 'The secret of the client, which is sent by `client_secret_post`',
+  },
+  oidcRoleClaim: {
+    name: 'OIDC_ROLE_CLAIM',
+    type: checkedBy('a text', (text) => text),
+    default: 'roles',
+    meaning:
+      'The claim of the ID token with the roles of a person: `role` or `role:tn_…`, or a list',
+  },
+  oidcOnly: {
+    name: 'OIDC_ONLY',
+    type: flag,
+    default: 'false',
+    meaning: 'Nobody logs in by a password, or sets one',
+  },
   allowNetworks: {
     name: 'ALLOW_NETWORKS',
     type: networks,
@@ -540,7 +573,15 @@ function findUnknownNames(env: Environment): string[] {
 
 /** Bad values are reported as such, and undefined here. */
 function findContradictions(config: Partial<Config>, env: Environment): string[] {
-  const halves = findHalfSet(env, variables.inboundTlsCert.name, variables.inboundTlsKey.name)
+  const halves = [
+    ...findHalfSet(env, variables.inboundTlsCert.name, variables.inboundTlsKey.name),
+    ...findHalfSet(env, variables.oidcIssuer.name, variables.oidcClientId.name),
+    ...(config.oidcOnly === true && config.oidcIssuer === undefined
+      ? [
+          `${configPrefix}${variables.oidcOnly.name}: needs ${configPrefix}${variables.oidcIssuer.name}`,
+        ]
+      : []),
+  ]
   const { retentionMs, webhookRetryForMs } = config
   if (retentionMs === undefined || webhookRetryForMs === undefined) return halves
   if (retentionMs >= webhookRetryForMs) return halves
@@ -550,6 +591,14 @@ function findContradictions(config: Partial<Config>, env: Environment): string[]
     ...halves,
     `${configPrefix}${retention.name}: expected at least ${configPrefix}${retryFor.name} (${least}), for which events are still delivered, got "${given}"`,
   ]
+}
+
+/** As the provider writes it, with or without a slash at the end. */
+function checkIssuer(text: string): void {
+  const url = new URL(text)
+  const isPlain = url.protocol === 'http:' && isLoopbackName(url.hostname)
+  if (url.protocol !== 'https:' && !isPlain) throw new Error('neither https nor on loopback')
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) throw new Error('too much')
 }
 
 /** Of two that are of no use alone. */

@@ -185,7 +185,7 @@ async function makeFirstKey(app: App, config: Config): Promise<string | undefine
 
 /** A person opens it: where the port was picked, by the address that was taken. */
 async function makeSetupLink(app: App, config: Config): Promise<string | undefined> {
-  if (!config.roles.has('api')) return undefined
+  if (!config.roles.has('api') || config.oidcOnly) return undefined
   const publicUrl =
     config.port === 0 ? publicUrlOf(config.host, app.address().port) : config.publicUrl
   return await createSetupLink({ db: app.db, publicUrl })

@@ -1,8 +1,9 @@
 /** Tenants and people behind the real HTTP application, on a database of the test file's own. */
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { createPeople } from '../src/people/create.ts'
+import { createPeople, type PeopleConfig } from '../src/people/create.ts'
 import { createClock } from '../src/platform/clock.ts'
+import { createEgress } from '../src/platform/egress/index.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -53,6 +54,10 @@ export interface People {
   ): Promise<{ readonly userId: string; readonly email: string; readonly cookie: string }>
 }
 
+function readBody(payload: string): unknown {
+  return payload.startsWith('{') ? JSON.parse(payload) : payload
+}
+
 /** What the answer sets the cookie to. */
 export function cookieOf({ headers }: Answered): string {
   return /^[^=]+=([^;]*)/.exec(String(headers['set-cookie']))?.[1] ?? ''
@@ -62,7 +67,7 @@ export function tokenOf(url: string): string {
   return url.split('#')[1] ?? ''
 }
 
-export function usePeople(publicUrl = ORIGIN): People {
+export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): People {
   let database: TestDatabase
   let app: FastifyInstance
   let acme: { tenantId: string; apiKey: string }
@@ -80,12 +85,13 @@ export function usePeople(publicUrl = ORIGIN): People {
     await emptyTables(db, 'people_user', 'people_member', 'people_invitation', 'people_session')
     await emptyTables(db, 'tenants_audit_entry')
     const log = createLogger({ level: 'silent' })
-    const config = { publicUrl, auditRetentionMs: 1_000, retentionMs: 1_000 }
+    const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
+    const config = { publicUrl: ORIGIN, auditRetentionMs: 1_000, retentionMs: 1_000 }
     const tenants = createTenants({
       ...{ db, clock: createClock(), log, config },
       countQueued: async () => 0,
     })
-    const people = createPeople({ db, log, config })
+    const people = createPeople({ db, log, egress, config: { ...config, ...more() } })
     app = createHttpApp({
       log,
       metrics: createMetrics(),
@@ -99,7 +105,10 @@ export function usePeople(publicUrl = ORIGIN): People {
     createSuppressions({ db, log, clock: createClock() }).routes(app)
     acme = await createTenant({ db }, { name: 'Acme' })
     other = await createTenant({ db }, { name: 'Other' })
-    return async () => await app.close()
+    return async () => {
+      await app.close()
+      await egress.close()
+    }
   })
 
   const ask: People['ask'] = async (method, path, o = {}) => {
@@ -117,7 +126,7 @@ export function usePeople(publicUrl = ORIGIN): People {
       remoteAddress: o.from ?? '192.0.2.7',
     })
     const { statusCode: status, headers } = response
-    return { status, headers, body: response.payload === '' ? undefined : response.json() }
+    return { status, headers, body: readBody(response.payload) }
   }
   const people: People = {
     get db() {

@@ -1,13 +1,16 @@
 /** Makes people: users, members, invitations and sessions, and their routes (docs/reference/people.md). */
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Db } from '../platform/db/index.ts'
+import type { Egress } from '../platform/egress/index.ts'
 import { createFailureBudget } from '../platform/failure-budget.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import type { SessionAccess } from '../platform/http/sessions/session.ts'
 import type { Logger } from '../platform/log.ts'
 import { hasTenant } from '../tenants/index.ts'
 import { createPeopleJanitor } from './janitor.ts'
-import { createSessionCookie } from './sessions/cookie.ts'
+import { createOidcProvider } from './oidc/provider.ts'
+import { oidcRoutes } from './oidc/routes.ts'
+import { createSessionCookies, type SessionCookies } from './sessions/cookie.ts'
 import { createSessionFinder } from './sessions/find-session.ts'
 import { createLoginLimits } from './sessions/login-limits.ts'
 import { sessionRoutes } from './sessions/routes.ts'
@@ -17,18 +20,32 @@ import { peopleRoutes } from './users/routes.ts'
 const HASHES_AT_ONCE = { atOnceMax: 2, atOncePerCallerMax: 1, waitingPerCallerMax: 20 } as const
 const WRONG_LINKS = { failuresMax: 30, windowS: 15 * 60 } as const
 
+/** At the provider. */
+const OIDC_AT_ONCE = { atOnceMax: 20, atOncePerCallerMax: 2, waitingPerCallerMax: 10 } as const
+
+export interface PeopleConfig {
+  readonly publicUrl: string
+  readonly oidcIssuer?: string | undefined
+  readonly oidcClientId?: string | undefined
+  readonly oidcClientSecret?: string | undefined
+  readonly oidcRoleClaim?: string | undefined
+  readonly oidcOnly?: boolean | undefined
+}
+
 export function createPeople(deps: {
   readonly db: Db
   readonly log: Logger
-  readonly config: { readonly publicUrl: string }
+  readonly config: PeopleConfig
+  readonly egress: Egress
 }) {
   const { db } = deps
   const { publicUrl } = deps.config
-  const cookie = createSessionCookie(publicUrl)
+  const cookies = createSessionCookies(publicUrl)
+  const { session: cookie } = cookies
   const sessions: SessionAccess = {
     ...createSessionFinder({ db }),
     cookieName: cookie.name,
-    isOwnOrigin: cookie.isOwnOrigin,
+    isOwnOrigin: cookies.isOwnOrigin,
     hasTenant: (tenantId) => hasTenant(db, tenantId),
   }
   const hashing = createConcurrencyLimiter({ name: 'password-hashes', ...HASHES_AT_ONCE })
@@ -44,7 +61,26 @@ export function createPeople(deps: {
     janitor: createPeopleJanitor(deps),
     routes(app: HttpApp) {
       peopleRoutes(app, { db, publicUrl })
-      sessionRoutes(app, { db, hashing, wrongLinks, sessions, cookie, limits })
+      const isOidcOnly = deps.config.oidcOnly === true
+      sessionRoutes(app, { db, hashing, wrongLinks, sessions, cookie, limits, isOidcOnly })
+      addOidc(app, deps, cookies)
     },
   }
+}
+
+function addOidc(
+  app: HttpApp,
+  { config, db, egress, log }: Parameters<typeof createPeople>[0],
+  { pending, session }: SessionCookies,
+): void {
+  const { oidcClientId: clientId, oidcIssuer: issuer, oidcRoleClaim: roleClaim = 'roles' } = config
+  if (issuer === undefined || clientId === undefined) return
+  const base = config.publicUrl.replace(/\/+$/, '')
+  const provider = createOidcProvider({
+    ...{ issuer, clientId, egress, clientSecret: config.oidcClientSecret },
+    redirectUri: `${base}/ui/oidc/callback`,
+  })
+  const limiter = createConcurrencyLimiter({ name: 'oidc-at-once', ...OIDC_AT_ONCE })
+  const home = `${base}/app/`
+  oidcRoutes(app, { db, log, provider, roleClaim, limiter, pending, session, home })
 }

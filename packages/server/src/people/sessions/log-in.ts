@@ -7,6 +7,7 @@ import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { networkOf } from '../../platform/address-network.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
+import { readCookie } from '../../platform/http/sessions/session.ts'
 import { newId } from '../../platform/ids.ts'
 import { keyOf } from '../users/read-email.ts'
 import { findUserByEmail, noteLoginNetwork } from '../users/user-store.ts'
@@ -24,6 +25,19 @@ export interface Caller {
   readonly userAgent: string | undefined
   /** The cookie that came with the login: that session ends. */
   readonly cookie: string | undefined
+}
+
+interface Request {
+  readonly clientAddress: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>> & {
+    readonly cookie?: string | undefined
+    readonly 'user-agent'?: string | undefined
+  }
+}
+
+export function callerOf({ clientAddress, headers }: Request, cookieName: string): Caller {
+  const cookie = readCookie(headers.cookie, cookieName)
+  return { address: clientAddress, userAgent: headers['user-agent'], cookie }
 }
 
 export interface OpenedSession {

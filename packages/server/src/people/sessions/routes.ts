@@ -12,26 +12,35 @@ import {
   revokeSessionAnswer,
   sessionParams,
 } from '@postrider/contract'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { ApiError } from '../../platform/errors.ts'
 import { addOperation } from '../../platform/http/operation.ts'
-import { readCookie, type SessionAccess } from '../../platform/http/sessions/session.ts'
+import type { SessionAccess } from '../../platform/http/sessions/session.ts'
 import { refuseForeignOrigin } from '../../platform/http/sessions/session-guard.ts'
 import { type AcceptDeps, acceptInvitation } from '../invitations/accept-invitation.ts'
 import { toWireUser } from '../users/user.ts'
-import type { SessionCookie } from './cookie.ts'
-import { type Caller, logIn } from './log-in.ts'
+import type { Cookie } from './cookie.ts'
+import { callerOf, logIn } from './log-in.ts'
 import type { LoginLimits } from './login-limits.ts'
 import { describeSession, endSession, listOwnSessions } from './own-sessions.ts'
 
 export interface SessionRoutesDeps extends AcceptDeps {
   readonly sessions: SessionAccess
-  readonly cookie: SessionCookie
+  readonly cookie: Cookie
   readonly limits: LoginLimits
+  /** `OIDC_ONLY`: nobody logs in by a password, nor sets one. */
+  readonly isOidcOnly: boolean
 }
 
 export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): void {
   const { cookie, db, sessions } = deps
   const tag = 'Sessions'
+  const refusePasswords = () => {
+    if (!deps.isOidcOnly) return
+    throw new ApiError('forbidden', {
+      message: 'Forbidden: people log in by OIDC alone, at /ui/oidc/login',
+    })
+  }
   addOperation(app, 'acceptInvitation', {
     summary: 'Set a password by an invitation',
     description:
@@ -42,6 +51,7 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): vo
     body: acceptInvitationBody,
     async handle({ body, request }) {
       refuseForeignOrigin(request, sessions)
+      refusePasswords()
       const user = await acceptInvitation(deps, body, request.clientAddress)
       return { message: 'Password Set', user: toWireUser(user) }
     },
@@ -57,6 +67,7 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): vo
     body: createSessionBody,
     async handle({ body, request, reply }) {
       refuseForeignOrigin(request, sessions)
+      refusePasswords()
       const opened = await logIn(deps, body, callerOf(request, cookie.name))
       const described = await describeSession(db, opened)
       reply.header('set-cookie', cookie.holding(opened.token))
@@ -104,12 +115,4 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): vo
       return { message: 'Session Ended' }
     },
   })
-}
-
-export function callerOf(request: FastifyRequest, cookieName: string): Caller {
-  return {
-    address: request.clientAddress,
-    userAgent: request.headers['user-agent'],
-    cookie: readCookie(request.headers.cookie, cookieName),
-  }
 }

@@ -114,13 +114,16 @@ export async function lockUser(tx: Tx, userId: string): Promise<StoredUser | und
 
 const FIND_BY_EMAIL = statement(
   'people.find_user_by_email',
-  `select ${COLUMNS}, u.password_hash as "passwordHash", u.login_networks as "loginNetworks"
+  `select ${COLUMNS}, u.password_hash as "passwordHash", u.login_networks as "loginNetworks",
+          u.oidc_subject is not null as "isLinked"
      from people_user u where u.email = $1`,
 )
 
 export interface LoginUser extends StoredUser {
   readonly passwordHash: string | null
   readonly loginNetworks: readonly string[]
+  /** The user logs in by OIDC. */
+  readonly isLinked: boolean
 }
 
 export async function findUserByEmail(q: Queryable, email: string): Promise<LoginUser | undefined> {
@@ -191,5 +194,30 @@ export async function noteLoginNetwork(q: Queryable, userId: string, network: st
         set login_networks = (array_prepend($2::text, array_remove(login_networks, $2)))[1:${NETWORKS_MAX}]
       where user_id = $1 and login_networks[1] is distinct from $2`,
     [userId, network],
+  )
+}
+
+export interface OidcIdentity {
+  readonly issuer: string
+  readonly subject: string
+}
+
+export async function findUserByOidc(
+  q: Queryable,
+  { issuer, subject }: OidcIdentity,
+): Promise<StoredUser | undefined> {
+  const { rows } = await q.query<StoredUser>(
+    `select ${COLUMNS} from people_user u where u.oidc_issuer = $1 and u.oidc_subject = $2`,
+    [issuer, subject],
+  )
+  return rows[0]
+}
+
+export async function linkOidc(tx: Tx, userId: string, o: OidcIdentity): Promise<void> {
+  await tx.query(
+    `update people_user
+        set oidc_issuer = $2, oidc_subject = $3, activated_at = coalesce(activated_at, now())
+      where user_id = $1`,
+    [userId, o.issuer, o.subject],
   )
 }
