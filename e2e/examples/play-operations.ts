@@ -69,6 +69,11 @@ async function tenants({ call, useKey }: Scene): Promise<void> {
   await call('listTenants')
   const params = { tenant_id }
   await call('getTenant', { params })
+  const gone = await call('createTenant', { body: { name: 'Old Ltd' }, isExample: false })
+  await call('deleteTenant', {
+    params: { tenant_id: gone.tenant_id },
+    query: { confirm: 'Old Ltd' },
+  })
   await call('updateTenant', {
     params,
     body: { quotas: { emails_per_day: 100_000, queued_max: 500_000 } },

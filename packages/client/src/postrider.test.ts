@@ -275,6 +275,12 @@ describe('Postrider', () => {
       undefined,
       '?pageToken=t',
     ],
+    [
+      'deleteTenant',
+      (client) => client.deleteTenant(id, { confirm: 'Acme & Co' }),
+      undefined,
+      '?confirm=Acme%20%26%20Co',
+    ],
     ['getTenant', (client) => client.getTenant(id), undefined],
     [
       'updateTenant',

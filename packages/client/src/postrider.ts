@@ -42,6 +42,8 @@ import type {
   DeleteSessionAnswer,
   DeleteSmtpConfigAnswer,
   DeleteSuppressionAnswer,
+  DeleteTenantAnswer,
+  DeleteTenantQuery,
   DeleteUserAnswer,
   DeleteWebhookAnswer,
   DeleteWebhookBody,
@@ -596,6 +598,23 @@ export class Postrider {
         path: '/admin/v1/tenants/{tenant_id}',
         parameters: { tenant_id: tenantId },
         body: update,
+      },
+      options,
+    )
+  }
+
+  /** `confirm` is the tenant's name. It cannot be undone. */
+  deleteTenant(
+    tenantId: string,
+    query: DeleteTenantQuery,
+    options?: RequestOptions,
+  ): AnswerPromise<DeleteTenantAnswer> {
+    return this.#send(
+      {
+        method: 'DELETE',
+        path: '/admin/v1/tenants/{tenant_id}',
+        parameters: { tenant_id: tenantId },
+        query,
       },
       options,
     )

@@ -570,6 +570,12 @@ export const operations = {
     status: 200,
     auth: 'admin',
   },
+  deleteTenant: {
+    method: 'DELETE',
+    path: '/admin/v1/tenants/{tenant_id}',
+    status: 202,
+    auth: 'admin',
+  },
   createApiKey: {
     method: 'POST',
     path: '/admin/v1/tenants/{tenant_id}/keys',

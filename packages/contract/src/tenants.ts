@@ -176,6 +176,18 @@ export const updateTenantBody = changes({
 })
 export type UpdateTenantBody = Static<typeof updateTenantBody>
 
+export const deleteTenantQuery = closedObject({
+  confirm: Type.String({
+    minLength: 1,
+    maxLength: tenantNameLengthMax,
+    description: 'The name of the tenant, so that no other one is deleted by mistake',
+  }),
+})
+export type DeleteTenantQuery = Static<typeof deleteTenantQuery>
+
+export const deleteTenantAnswer = answer({ tenant: listedTenant })
+export type DeleteTenantAnswer = Static<typeof deleteTenantAnswer>
+
 export const updateTenantAnswer = answer({ tenant })
 export type UpdateTenantAnswer = Static<typeof updateTenantAnswer>
 

@@ -193,7 +193,7 @@ create table platform_counter_change (
 -- tenants: tenants, their API keys, the audit log
 ---------------------------------------------------------------------------------------------------------------
 
--- A tenant. The operator makes it, changes it and deletes it.
+-- A tenant. The operator makes it, changes it and deletes it (tenants_deletion).
 create table tenants_tenant (
   tenant_id         text collate "C" primary key,
   name              text not null,
@@ -228,6 +228,17 @@ create table tenants_usage (
   -- Grows with each count, so that of two at once one counts.
   counts        bigint not null default 0
 ) with (fillfactor = 50);
+
+-- A tenant that is being deleted: a job. Made with the tenant's state. A process with the role janitor removes the
+-- tenant's rows, piece by piece; the last piece is this row and the tenant's own.
+create table tenants_deletion (
+  tenant_id    text collate "C" primary key references tenants_tenant,
+  requested_at timestamptz not null default now(),
+  -- Not before this time. While a process works on it: when its claim is over.
+  due_at       timestamptz not null default now(),
+  tries        smallint not null default 0,
+  fence        bigint not null default 0
+);
 
 -- An API key. The operator, or a key of the tenant, makes and revokes it. Revoked and expired keys stay, so that the key_id in an old
 -- log line still has a name.
@@ -945,6 +956,8 @@ create table domains_claim (
   tenant_id  text collate "C" not null,
   claimed_at timestamptz not null default now()
 );
+-- For the deletion of a tenant.
+create index domains_claim_tenant on domains_claim (tenant_id);
 
 ---------------------------------------------------------------------------------------------------------------
 -- sending: accepted emails, the queue, attempts, and what is known of sent mail
@@ -1401,6 +1414,8 @@ create table inbound_claim (
   claimed_at timestamptz not null default now(),
   foreign key (tenant_id, domain) references inbound_domain on delete cascade
 );
+-- For the deletion of a tenant.
+create index inbound_claim_tenant on inbound_claim (tenant_id);
 
 -- A route of its own for one local part of a domain. The tenant creates and deletes it; it goes with its
 -- domain.

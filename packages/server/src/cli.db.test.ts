@@ -58,6 +58,35 @@ describe('tenants and keys', () => {
     expect((await run(['tenant', 'list'])).out).not.toContain(apiKey)
   })
 
+  it('tenant suspend, activate and quota change a tenant, and show shows it', async () => {
+    const { tenant_id } = await newTenant('Limited')
+    expect((await run(['tenant', 'suspend', tenant_id])).out).toMatch(/^state +suspended$/m)
+    expect((await run(['tenant', 'list'])).out).toMatch(new RegExp(`${tenant_id}.*suspended`))
+    const quota = ['tenant', 'quota', tenant_id, '--emails-per-day', '7', '--queued-max', '9']
+    expect((await run(quota)).out).toMatch(/^emails today +0 of 7$/m)
+    await run(['tenant', 'quota', tenant_id, '--queued-max', 'none'])
+    await run(['tenant', 'activate', tenant_id])
+    expect((await run(['tenant', 'show', tenant_id, '--json'])).json().tenant).toMatchObject({
+      ...{ tenant_id, name: 'Limited', state: 'active' },
+      quotas: { emails_per_day: 7, queued_max: null, emails_per_second: null },
+      usage: { emails_today: 0, queued: 0, storage_bytes: 0 },
+    })
+    expect((await run(['tenant', 'quota', tenant_id, '--queued-max', '-1'])).code).toBe(2)
+    expect(await run(['tenant', 'show', 'tn_unknown'])).toMatchObject({ code: 1 })
+  })
+
+  it('tenant delete ends the keys of a tenant, and wants its name', async () => {
+    const { tenant_id } = await newTenant('Old')
+    const wrong = await run(['tenant', 'delete', tenant_id, '--confirm', 'New'])
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('confirm') })
+    expect((await run(['tenant', 'delete', tenant_id])).code).toBe(2)
+    const { tenant } = (
+      await run(['tenant', 'delete', tenant_id, '--confirm', 'Old', '--json'])
+    ).json()
+    expect(tenant).toMatchObject({ tenant_id, state: 'deleting' })
+    expect((await run(['key', 'list', tenant_id])).err).toContain('There is no tenant')
+  })
+
   it('tenant list shows every tenant', async () => {
     const { tenant_id } = await newTenant('Listed')
     expect((await run(['tenant', 'list'])).out).toMatch(new RegExp(`${tenant_id}.*Listed`))

@@ -45,6 +45,7 @@ const JANITORS = [
   'mailbox janitor',
   'inbound janitor',
   'audit janitor',
+  'tenant deletions',
   'people janitor',
   'suppression janitor',
   'counters',

@@ -34,6 +34,7 @@ import { createRelays } from './relays/create.ts'
 import { partitionedTables, retentionDays } from './retention-days.ts'
 import { createSending } from './sending/create.ts'
 import { createSuppressions } from './suppressions/create.ts'
+import { tenantTables } from './tenant-tables.ts'
 import { createTenants } from './tenants/create.ts'
 import { createTracking } from './tracking/create.ts'
 import { createWebhooks } from './webhooks/create.ts'
@@ -130,6 +131,8 @@ function createCapabilities(platform: Platform, config: Config) {
   const mail = createMail(platform)
   const tenants = createTenants({
     ...platform,
+    tables: tenantTables,
+    removeMembers: (...args) => people.removeMembers(...args),
     countQueued: (...args) => sending.countQueued(...args),
   })
   const people = createPeople(platform)
@@ -286,6 +289,7 @@ function janitorsOf(platform: Platform, all: Capabilities, o: ComposeOptions): S
     all.mailboxes.janitor,
     all.inbound.janitor,
     all.tenants.janitor,
+    all.tenants.deletions,
     all.people.janitor,
     all.suppressions.janitor,
     createCounterFolder({ db, log }),

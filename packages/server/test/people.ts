@@ -90,6 +90,8 @@ export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): Peopl
     const tenants = createTenants({
       ...{ db, clock: createClock(), log, config },
       countQueued: async () => 0,
+      tables: [],
+      removeMembers: async () => 0,
     })
     const people = createPeople({ db, log, egress, config: { ...config, ...more() } })
     app = createHttpApp({

@@ -1,10 +1,10 @@
-/** `postrider tenant show|suspend|activate|quota`. They share their use cases with the admin API. */
+/** `postrider tenant show|suspend|activate|delete|quota`. They share their use cases with the admin API. */
 import { type QuotaName, quotaNames, type Tenant, type UpdateTenantBody } from '@postrider/contract'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from '../config.ts'
 import type { Db } from '../platform/db/index.ts'
 import { countQueued } from '../sending/index.ts'
-import { getTenant, type UsageDeps, updateTenant } from '../tenants/index.ts'
+import { deleteTenant, getTenant, type UsageDeps, updateTenant } from '../tenants/index.ts'
 import { json, named, type OnDatabase, type Result, table } from './output.ts'
 
 export interface TenantCommandDeps {
@@ -42,6 +42,17 @@ export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps)
     .argument('<tenant_id>')
     .addOption(json())
     .action(deps.onDatabase((db, id: string) => change(db, id, { state: 'active' })))
+  tenant
+    .command('delete')
+    .description('delete a tenant with everything that it has; it cannot be undone')
+    .argument('<tenant_id>')
+    .requiredOption('--confirm <name>', 'its name')
+    .addOption(json())
+    .action(
+      deps.onDatabase((db, id: string, options: { confirm: string }) =>
+        deleteResult(db, id, options.confirm),
+      ),
+    )
   const quota = tenant
     .command('quota')
     .description('show the quotas of a tenant, or change those that are given')
@@ -57,21 +68,34 @@ export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps)
     )
 }
 
-type Quota = number | null
+/** As it is given: Commander knows no null. */
+type Quota = number | 'none'
 
 /** Commander has the names in camel case. */
-function quotasOf(options: Record<string, Quota | boolean>): Partial<Record<QuotaName, Quota>> {
-  const given = quotaNames.flatMap((name) => {
+function quotasOf(
+  options: Record<string, Quota | boolean>,
+): Partial<Record<QuotaName, number | null>> {
+  const quotas: Partial<Record<QuotaName, number | null>> = {}
+  for (const name of quotaNames) {
     const value = options[name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())]
-    return typeof value === 'number' || value === null ? [[name, value] as const] : []
-  })
-  return Object.fromEntries(given)
+    if (value === 'none') quotas[name] = null
+    else if (typeof value === 'number') quotas[name] = value
+  }
+  return quotas
 }
 
 function readQuota(text: string): Quota {
-  if (text === 'none') return null
+  if (text === 'none') return text
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a whole number, or none.')
   return Number(text)
+}
+
+async function deleteResult(db: Db, tenantId: string, confirm: string): Promise<Result> {
+  const tenant = await named(`There is no tenant ${tenantId}`, () =>
+    deleteTenant({ db }, tenantId, confirm),
+  )
+  const text = `${tenantId} sends nothing more, and has no key. A running service with the role janitor removes the rest within 24 hours.`
+  return { json: { tenant }, text }
 }
 
 async function resultOf(tenantId: string, work: () => Promise<Tenant>): Promise<Result> {

@@ -14,6 +14,7 @@ import { createSessionCookies, type SessionCookies } from './sessions/cookie.ts'
 import { createSessionFinder } from './sessions/find-session.ts'
 import { createLoginLimits } from './sessions/login-limits.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { removeMembers } from './users/removal-store.ts'
 import { peopleRoutes } from './users/routes.ts'
 
 /** Half of the threads that files and DNS need, too. */
@@ -57,6 +58,7 @@ export function createPeople(deps: {
   const limits = createLoginLimits()
   return {
     sessions,
+    removeMembers,
     /** Deletes what has ended. */
     janitor: createPeopleJanitor(deps),
     routes(app: HttpApp) {

@@ -35,6 +35,8 @@ export interface KeyAuthenticator {
   readonly authenticate: AuthenticateKey
   /** Call after the revocation is committed. */
   forget(keyId: string): void
+  /** Call after the commit that removed all keys of a tenant. */
+  forgetTenant(tenantId: string): void
 }
 
 interface Known {
@@ -89,6 +91,11 @@ export function createKeyAuthenticator(deps: {
     if (oldest !== undefined) known.delete(oldest)
   }
 
+  function forgetWhere(isGone: (identity: TenantIdentity) => boolean): void {
+    revocations++
+    for (const [id, { identity }] of known) if (isGone(identity)) known.delete(id)
+  }
+
   /** Callers that come while the same key is being asked for share the answer. */
   function askOnce(group: string, hash: Buffer, id: string): Promise<TenantIdentity | undefined> {
     const running = asking.get(id)
@@ -115,10 +122,8 @@ export function createKeyAuthenticator(deps: {
       if (ageMs >= refreshAfterMs) askOnce(KNOWN, hash, id).catch(() => undefined)
       return entry.identity
     },
-    forget(keyId) {
-      revocations++
-      for (const [id, { identity }] of known) if (identity.keyId === keyId) known.delete(id)
-    },
+    forget: (keyId) => forgetWhere((identity) => identity.keyId === keyId),
+    forgetTenant: (tenantId) => forgetWhere((identity) => identity.tenantId === tenantId),
   }
 }
 

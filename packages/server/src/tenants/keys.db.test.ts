@@ -44,6 +44,7 @@ beforeAll(async () => {
     authenticator,
     retentionMs: 86_400_000,
     countQueued: async () => 0,
+    wakeDeletions: () => undefined,
   })
   app.get('/whoami', { config: { auth: 'tenant', scopes: ['read'] } }, (r) => r.tenant.keyId)
 })

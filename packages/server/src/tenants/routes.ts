@@ -10,6 +10,8 @@ import {
   createKeyBody,
   createTenantAnswer,
   createTenantBody,
+  deleteTenantAnswer,
+  deleteTenantQuery,
   getTenantAnswer,
   listApiKeysAnswer,
   listAuditAnswer,
@@ -33,6 +35,7 @@ import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyAuthenticator } from './authenticate-key.ts'
 import { createApiKey, type KeyMaker } from './create-api-key.ts'
 import { createTenant } from './create-tenant.ts'
+import { deleteTenant } from './deletion/delete-tenant.ts'
 import { getTenant } from './get-tenant.ts'
 import { pageOfAllAudit, pageOfAudit } from './list-audit.ts'
 import { pageOfApiKeys, pageOfTenants, toWireApiKey } from './list-tenants.ts'
@@ -43,6 +46,8 @@ import { updateTenant } from './update-tenant.ts'
 export interface TenantRoutesDeps extends UsageDeps {
   readonly clock: Clock
   readonly authenticator: KeyAuthenticator
+  /** A tenant is to be deleted. */
+  readonly wakeDeletions: () => void
 }
 
 export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
@@ -89,6 +94,22 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
     errors: ['conflict'],
     async handle({ params, body }) {
       return { message: 'Tenant Updated', tenant: await updateTenant(deps, params.tenant_id, body) }
+    },
+  })
+
+  addOperation(app, 'deleteTenant', {
+    summary: 'Delete a tenant with everything that it has',
+    description:
+      'Its keys are gone at once, and it sends nothing more. Its webhooks, its mail and all other rows are removed within 24 hours, most of them within minutes; until then getTenant shows it as `deleting`. May be repeated. It cannot be undone.',
+    tag: 'Administration',
+    params: tenantParams,
+    query: deleteTenantQuery,
+    answer: deleteTenantAnswer,
+    async handle({ params, query }) {
+      const tenant = await deleteTenant(deps, params.tenant_id, query.confirm)
+      deps.authenticator.forgetTenant(params.tenant_id)
+      deps.wakeDeletions()
+      return { message: 'Tenant Is Being Deleted', tenant }
     },
   })
 

@@ -31,6 +31,7 @@ beforeAll(async () => {
   const { db } = database
   const tenants = createTenants({
     ...{ db, log, clock: createClock(), countQueued: async () => 7 },
+    ...{ tables: [], removeMembers: async () => 0 },
     config: { auditRetentionMs: dayMs, retentionMs: 2 * dayMs },
   })
   app = createHttpApp({

@@ -31,6 +31,11 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return constraint === undefined || error.constraint === constraint
 }
 
+/** A table that is gone meanwhile, such as the partition of an old day. */
+export function isUndefinedTable(error: unknown): boolean {
+  return isServerError(error) && error.code === '42P01'
+}
+
 /** A row that others refer to, or one that refers to none. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return isServerError(error) && error.code === '23503'

@@ -11,6 +11,7 @@ export {
   isDatabaseAway,
   isForeignKeyViolation,
   isStatementTimeout,
+  isUndefinedTable,
   isUniqueViolation,
   isWithoutPartition,
 } from './errors.ts'
