@@ -46,7 +46,7 @@ export async function measureStreams(o: BenchOrder): Promise<void> {
     took.push(performance.now() - startedMs)
   }
   console.log(`  an event has come to all of them ${median(took).toFixed(0)} ms after its mail`)
-  const count = 5_000
+  const count = 2_000
   await receiver.call('clear')
   const startedMs = performance.now()
   await byService(count, mailsOf(1), { load, receiver, sink, service })

@@ -4,9 +4,12 @@ import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import type { TenantIdentity } from '../src/platform/http/bounds/admission.ts'
+import type { Person } from '../src/platform/http/sessions/session.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createFeed, type FeedDeps } from '../src/webhooks/feed/create.ts'
 import { silent } from './sending.ts'
+
+export const sessionTenant = 'tn_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 
 export interface StreamedEvent {
   readonly id: string
@@ -32,8 +35,12 @@ export interface StreamReader {
 
 export interface StreamApi {
   readonly keys: Map<string, TenantIdentity>
+  /** By the value of their cookie `session`. */
+  readonly people: Map<string, Person>
   readonly origin: string
   open(query?: string, o?: { key?: string; lastEventId?: string }): Promise<StreamReader>
+  /** By a session, for `sessionTenant`. */
+  openAsPerson(cookie: string): Promise<StreamReader>
   stop(): Promise<void>
 }
 
@@ -47,9 +54,20 @@ export async function createStreamApi(
     ['reader', { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] }],
     ['sender', { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send'] }],
   ])
+  const people = new Map<string, Person>()
   const metrics = createMetrics()
   const feed = createFeed({ ...deps, log: silent, metrics, config: { databasePool: 10 } })
-  const app = createHttpApp({ log: silent, metrics, authenticateKey: (key) => keys.get(key) })
+  const app = createHttpApp({
+    log: silent,
+    metrics,
+    authenticateKey: (key) => keys.get(key),
+    sessions: {
+      cookieName: 'session',
+      find: async (token) => people.get(token),
+      isOwnOrigin: () => true,
+      hasTenant: async () => true,
+    },
+  })
   feed.routes(app)
   for (const service of feed.services) await service.start()
   await app.listen({ host: '127.0.0.1', port: 0 })
@@ -57,11 +75,17 @@ export async function createStreamApi(
   const origin = `http://127.0.0.1:${port}`
   return {
     keys,
+    people,
     origin,
     open: (query = '', { key = 'a', lastEventId } = {}) =>
       openStream(`${origin}/v1/events/stream${query}`, {
         authorization: `Bearer ${key}`,
         ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      }),
+    openAsPerson: (cookie) =>
+      openStream(`${origin}/ui/api/v1/events/stream`, {
+        cookie: `session=${cookie}`,
+        'x-postrider-tenant': sessionTenant,
       }),
     async stop() {
       await app.close()

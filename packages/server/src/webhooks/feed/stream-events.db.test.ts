@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { createStreamApi, type StreamApi } from '../../../test/event-streams.ts'
+import { createStreamApi, type StreamApi, sessionTenant } from '../../../test/event-streams.ts'
 import { newEvent } from '../../../test/webhook-dispatch.ts'
 import { clearWebhooks, makeDays } from '../../../test/webhook-record.ts'
 import type { Db, Tx } from '../../platform/db/index.ts'
@@ -94,6 +94,22 @@ describe('an event stream', () => {
     const again = await other.open('', { lastEventId: reader.events[0]?.id ?? '' })
     await again.until(2)
     expect(refsOf(again.events)).toEqual([slow.refId, later.refId])
+    await other.stop()
+  })
+
+  it('has one order in all processes', async () => {
+    const other = await createStreamApi({ db })
+    const readers = [await api.open(), await other.open(), await api.open(), await other.open()]
+    const rounds = Array.from({ length: 200 }, async (_, i) => {
+      await new Promise((resolve) => setTimeout(resolve, i * 5))
+      await record(newEvent(), newEvent())
+    })
+    await Promise.all(rounds)
+    const orders = await Promise.all(
+      readers.map(async (reader) => (await reader.until(400)).map(({ id }) => id)),
+    )
+    expect(new Set(orders[0]).size).toBe(400)
+    for (const order of orders) expect(order).toEqual(orders[0])
     await other.stop()
   })
 
@@ -235,6 +251,37 @@ describe('the end of a stream', () => {
     api.keys.delete('a')
     await reader.ended()
     expect(other.isEnded).toBe(false)
+  })
+
+  it('comes within seconds when its session ends, or may read no content any more', async () => {
+    const person = (content: boolean) => ({
+      userId: 'us_1',
+      sessionId: 'se_1',
+      operatorRole: undefined,
+      content: false,
+      memberships: [{ tenantId: sessionTenant, role: 'viewer' as const, content }],
+    })
+    for (const cookie of ['ended', 'changed', 'kept']) api.people.set(cookie, person(true))
+    const [ended, changed, kept] = await Promise.all(
+      ['ended', 'changed', 'kept'].map((cookie) => api.openAsPerson(cookie)),
+    )
+    await record(newEvent({ tenantId: sessionTenant }), newEvent())
+    await kept?.until(1)
+    api.people.delete('ended')
+    api.people.set('changed', person(false))
+    await Promise.all([ended?.ended(), changed?.ended()])
+    expect([kept?.isEnded, kept?.events.length]).toEqual([false, 1])
+  })
+
+  it('comes when the marks are gone, as after a restore: readers find their place anew', async () => {
+    const reader = await api.open()
+    await record(newEvent())
+    await reader.until(1)
+    await db.query('delete from webhooks_event_mark')
+    await record(newEvent())
+    await reader.ended()
+    const again = await api.open('', { lastEventId: reader.events[0]?.id ?? '' })
+    expect(await again.until(1)).toHaveLength(1)
   })
 
   it('comes at once when the server stops, also for one that does not read', async () => {
