@@ -34,6 +34,7 @@ const pem = (name: string) =>
   readFileSync(new URL(`../../testkit/certs/${name}`, import.meta.url), 'utf8')
 const newCanary = (name: string) => `canary-${name}-${randomBytes(9).toString('hex')}`
 const canaries = {
+  userPassword: newCanary('user'),
   adminToken: newCanary('admin'),
   databasePassword: newCanary('database'),
   secretKey: randomBytes(32).toString('base64'),
@@ -162,6 +163,9 @@ interface Call {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: string
   readonly body?: unknown
+  /** In place of it: a file. */
+  readonly csv?: string
+  readonly headers?: Readonly<Record<string, string>>
   readonly token?: string
 }
 interface Answer {
@@ -189,8 +193,11 @@ function call(id: OperationId, o: Call = {}): Promise<Answer> {
     headers: {
       ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
       ...(o.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(o.csv === undefined ? {} : { 'content-type': 'text/csv' }),
+      ...o.headers,
     },
     ...(o.body === undefined ? {} : { body: JSON.stringify(o.body) }),
+    ...(o.csv === undefined ? {} : { body: o.csv }),
   })
 }
 async function succeed(id: OperationId, o: Call = {}): Promise<Answer['body']> {
@@ -447,6 +454,45 @@ function echoTo(status: number): void {
   }))
 }
 
+async function useSessions(o: { readonly email: string; readonly invitation: string }) {
+  const password = canaries.userPassword
+  await succeed('acceptInvitation', { body: { token: o.invitation, password }, token: '' })
+  const logIn = { body: { email: o.email, password }, token: '' }
+  await succeed('createSession', logIn)
+  const [, cookie = ''] = /"set-cookie","([^;"]+)/.exec(answers.at(-1)?.text ?? '') ?? []
+  const headers = { cookie, origin: 'https://mail.example.com', 'x-postrider-session': '1' }
+  for (const id of ['getSession', 'listSessions'] as const)
+    await succeed(id, { headers, token: '' })
+  const ids = ['getSession', 'listSessions', 'revokeSession', 'deleteSession'] as const
+  for (const id of ids) await call(id, { headers, token: '', query: '?unknown=1' })
+  await succeed('createSession', logIn)
+  const { session_id } = (await succeed('listSessions', { headers, token: '' })).sessions.find(
+    ({ current }: { current: boolean }) => !current,
+  )
+  await succeed('revokeSession', { headers, token: '', params: { session_id } })
+  await succeed('deleteSession', { headers, token: '' })
+}
+
+async function usePeople(params: { readonly tenant_id: string }): Promise<void> {
+  await succeed('getTenant', { params })
+  await succeed('updateTenant', { params, body: { name: 'Acme' } })
+  const person = { email: 'ada@example.com', name: 'Ada' }
+  const { user, invitation_url } = await succeed('createUser', {
+    body: { ...person, role: 'operator' },
+  })
+  await useSessions({ email: person.email, invitation: new URL(invitation_url).hash.slice(1) })
+  const ofUser = { params: { user_id: user.user_id } }
+  await succeed('listUsers')
+  await succeed('getUser', ofUser)
+  await succeed('updateUser', { ...ofUser, body: { name: 'Ada L.' } })
+  await succeed('deleteUser', ofUser)
+  const { member } = await succeed('createMember', { body: { ...person, role: 'viewer' } })
+  const ofMember = { params: { user_id: member.user_id } }
+  await succeed('listMembers')
+  await succeed('updateMember', { ...ofMember, body: { role: 'developer' } })
+  await succeed('deleteMember', ofMember)
+}
+
 async function receivedMail(tenant: { readonly tenant_id: string }): Promise<void> {
   const raw = Buffer.from('Content-Disposition: attachment\r\nContent-Type: a/b\r\n\r\nHello')
   const mail = mailboxMail({ tenantId: tenant.tenant_id, raw })
@@ -475,6 +521,7 @@ describe('secret values', () => {
     await succeed('listAuditOfAllTenants')
     for (const id of ['getHealth', 'getQueues', 'getSystem'] as const) await succeed(id)
     await succeed('search', { query: '?q=ada@example.com' })
+    await usePeople(params)
     await failEverywhere()
 
     await call('configureSMTP', { body: mailer(canaries.wrongSmtpPassword) })
@@ -487,8 +534,15 @@ describe('secret values', () => {
     await succeed('updateSMTP', { params: mailerId, body: { name: 'Letters' } })
 
     const address = { email: 'carol@example.com' }
-    await succeed('rescueEmails', { body: { filter: {} } })
+    await succeed('getMailerActivity', { params: mailerId })
+    for (const id of ['rescueEmails', 'retryEmails', 'cancelEmails'] as const)
+      await succeed(id, { body: { filter: {} } })
+    for (const id of ['getOverview', 'listEvents'] as const) await succeed(id)
     await succeed('unsubscribeEmail', { body: address })
+    await succeed('addSuppression', { body: { ...address, note: 'By phone' } })
+    await succeed('importSuppressions', { csv: 'email\ndan@example.com\n' })
+    expect((await call('importSuppressions', { csv: '' })).status).toBe(400)
+    await succeed('exportSuppressions')
     await succeed('listSuppressions')
     await succeed('getSuppression', { params: { email: 'carol%40example.com' } })
     await succeed('deleteSuppression', { params: { email: 'carol%40example.com' } })
@@ -505,9 +559,15 @@ describe('secret values', () => {
     await refuseWebhooks()
     await succeed('registerWebhook', { body: registration() })
     expect((await call('registerWebhook', { body: registration() })).status).toBe(409)
-    await succeed('listWebhooks')
+    const { webhooks } = await succeed('listWebhooks')
 
     echoTo(200)
+    const webhook = { params: { webhook_id: webhooks[0].webhook_id } }
+    const { test } = await succeed('sendTestEvent', { ...webhook, body: { event: 'MAIL_BOUNCE' } })
+    expect(test).toMatchObject({ accepted: true, status: 200 })
+    await succeed('pauseWebhook', webhook)
+    await succeed('resumeWebhook', webhook)
+    await succeed('getWebhookStatus', webhook)
     let finished = logged('webhook_delivery.finished')
     await succeed('sendEmail', { body: email('ada@example.com') })
     await finished
@@ -560,7 +620,8 @@ describe('secret values', () => {
     const called = (id: OperationId, fits: (status: number) => boolean) =>
       answers.some((answer) => answer.id === id && fits(answer.status))
     expect(ids.filter((id) => !called(id, (status) => status < 300))).toEqual([])
-    expect(ids.filter((id) => !called(id, (status) => status === 401))).toEqual([])
+    const guarded = ids.filter((id) => operations[id].auth !== 'public')
+    expect(guarded.filter((id) => !called(id, (status) => status === 401))).toEqual([])
     expect(ids.filter((id) => !called(id, (status) => status === 400 || status === 404))).toEqual(
       [],
     )
