@@ -260,6 +260,8 @@ async function emails({ call, receiver }: Scene): Promise<string> {
     isExample: false,
     body: { ...letter, send_at: inAnHour },
   })
+  await call('getEmailContent', { params: { ref_id } })
+  await call('getRawEmail', { params: { ref_id }, query: { email: 'ada@example.com' } })
   await call('retryEmails', { body: { filter: { recipientDomain: 'example.com' } } })
   await call('cancelEmails', { body: { ref_ids: [later.ref_id], dry_run: true } })
   await call('cancelScheduledEmail', { params: { ref_id: later.ref_id } })

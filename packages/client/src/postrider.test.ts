@@ -148,6 +148,14 @@ describe('Postrider', () => {
       '?pageSize=5',
     ],
     ['getInboundMessage', (client) => client.getInboundMessage(id), undefined],
+    ['getEmailContent', (client) => client.getEmailContent(id), undefined],
+    [
+      'getRawEmail',
+      async (client) =>
+        await new Response(await client.getRawEmail(id, { email: 'a@b.com' })).json(),
+      undefined,
+      '?email=a%40b.com',
+    ],
     [
       'getRawInboundMessage',
       async (client) => await new Response(await client.getRawInboundMessage(id)).json(),

@@ -51,6 +51,7 @@ import type {
   EmailLog,
   GetDomainAnswer,
   GetEmailAnswer,
+  GetEmailContentAnswer,
   GetEmailLogsAnswer,
   GetEmailQuery,
   GetImapConfigAnswer,
@@ -60,6 +61,7 @@ import type {
   GetMailerActivityAnswer,
   GetOverviewAnswer,
   GetPhishingSettingsAnswer,
+  GetRawEmailQuery,
   GetRelayAnswer,
   GetSessionAnswer,
   GetSmtpConfigAnswer,
@@ -310,6 +312,24 @@ export class Postrider {
         path: '/v1/inbound/messages/{inbound_id}',
         parameters: { inbound_id: inboundId },
       },
+      options,
+    )
+  }
+
+  getEmailContent(refId: string, options?: RequestOptions): AnswerPromise<GetEmailContentAnswer> {
+    return this.#send(
+      { method: 'GET', path: '/v1/email/{ref_id}/content', parameters: { ref_id: refId } },
+      options,
+    )
+  }
+
+  getRawEmail(
+    refId: string,
+    query: GetRawEmailQuery = {},
+    options?: RequestOptions,
+  ): AnswerPromise<ByteStream> {
+    return this.#open(
+      { method: 'GET', path: '/v1/email/{ref_id}/raw', parameters: { ref_id: refId }, query },
       options,
     )
   }

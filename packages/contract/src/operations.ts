@@ -66,6 +66,18 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  getEmailContent: {
+    method: 'GET',
+    path: '/v1/email/{ref_id}/content',
+    status: 200,
+    auth: 'tenant',
+  },
+  getRawEmail: {
+    method: 'GET',
+    path: '/v1/email/{ref_id}/raw',
+    status: 200,
+    auth: 'tenant',
+  },
   getStatistics: {
     method: 'GET',
     path: '/v1/statistics',

@@ -257,7 +257,7 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
       for (const { routes } of [inbound, suppressions]) routes(scope)
       sending.routes(scope)
       all.activity.routes(scope)
-      sending.bulkRoutes(scope)
+      sending.laterRoutes(scope)
       operatorOf(platform).routes(scope)
     })
   return createHttpServer(app, { host: config.host, port: config.port })

@@ -7,6 +7,7 @@ import type { HttpApp } from '../platform/http/app.ts'
 import { createUsageCounts } from '../tenants/index.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
+import { contentRoutes } from './content/routes.ts'
 import { createSendingJanitor } from './janitor.ts'
 import { phishingRoutes } from './phishing/routes.ts'
 import { createSendQueue, type SendQueueDeps } from './queue/create.ts'
@@ -43,6 +44,9 @@ const BULK_CHANGES_AT_ONCE = {
   waitingPerCallerMax: 20,
 } as const
 
+/** Each holds an email with its attachments while it is read and sent. */
+const CONTENTS_AT_ONCE = { atOnceMax: 6, atOncePerCallerMax: 1, waitingPerCallerMax: 20 } as const
+
 /** Nothing runs before its services start. */
 export function createSending(deps: SendingDeps) {
   const { config, db, isPaused, isSender, log } = deps
@@ -75,11 +79,15 @@ export function createSending(deps: SendingDeps) {
       })
     },
     /** Described after the routes of activity. */
-    bulkRoutes(app: HttpApp) {
+    laterRoutes(app: HttpApp) {
       const name = 'bulk-changes-at-once'
       const limiter = createConcurrencyLimiter({ ...BULK_CHANGES_AT_ONCE, name })
       rescueRoutes(app, { ...deps, wakeups, retentionMs, limiter, usageCounts })
       waitingRoutes(app, { ...deps, wakeups, limiter })
+      contentRoutes(app, {
+        ...deps,
+        limiter: createConcurrencyLimiter({ ...CONTENTS_AT_ONCE, name: 'contents-at-once' }),
+      })
     },
   }
 }

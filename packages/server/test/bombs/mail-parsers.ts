@@ -15,8 +15,8 @@ import { checkName, problemOfSelector } from '../../src/domains/add/check-name.t
 import { matchRecord } from '../../src/domains/check/match-record.ts'
 import { checkUsername, readUsername } from '../../src/inbound/domains/usernames/username.ts'
 import { digestMessage } from '../../src/inbound/ingest/digest.ts'
-import { attachmentDisposition } from '../../src/inbound/messages/content-disposition.ts'
 import { isLooping, traceHeader } from '../../src/inbound/smtp/trace-header.ts'
+import { attachmentDisposition } from '../../src/platform/http/content-disposition.ts'
 import { bytes, type Parser, utf8 } from './parser.ts'
 
 const KIB = 1024

@@ -1,5 +1,4 @@
 /** Received messages: what became of each, and what it held (docs/reference/events.md#incoming-email). */
-import { Readable } from 'node:stream'
 import {
   getInboundMessageAnswer,
   inboundAttachmentParams,
@@ -8,9 +7,9 @@ import {
   listInboundMessagesQuery,
 } from '@postrider/contract'
 import { type ConcurrencyLimiter, enterLimiter } from '@postrider/runtime/concurrency-limiter'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { offerFile, streamInSlices } from '../../platform/http/file-answer.ts'
 import { addOperation, addStreamOperation } from '../../platform/http/operation.ts'
-import { attachmentDisposition } from './content-disposition.ts'
 import { findInboundMessage } from './find-message.ts'
 import { listInboundMessages } from './list-messages.ts'
 import { toInboundMessage } from './message-wire.ts'
@@ -25,11 +24,9 @@ export interface InboundMessageRouteDeps extends OpenRawDeps, ReadAttachmentDeps
 }
 
 const TAG = 'Inbound mail'
-/** An attachment is held in memory while it is sent. */
-const SEND_MS_MAX = 120_000
 
 export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageRouteDeps): void {
-  const { db, limiter, publicUrl, sendMsMax = SEND_MS_MAX } = deps
+  const { db, limiter, publicUrl } = deps
 
   addOperation(app, 'listInboundMessages', {
     summary: 'List received messages',
@@ -69,7 +66,8 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
     errors: ['rate_limited'],
     async handle({ tenant: { tenantId }, params: { inbound_id }, reply }) {
       const { bytes, stream } = await openRaw(deps, tenantId, inbound_id)
-      offer(reply, 'message/rfc822', attachmentDisposition(`${inbound_id}.eml`, 'message.eml'))
+      const filename = `${inbound_id}.eml`
+      offerFile(reply, { type: 'message/rfc822', filename, fallback: 'message.eml' })
       reply.header('content-length', bytes)
       return stream
     },
@@ -89,35 +87,13 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
       const leave = await enterLimiter(deps.attachmentLimiter, tenantId)
       try {
         const { filename, content } = await readAttachment(deps, tenantId, { inboundId, n })
-        offer(reply, 'application/octet-stream', attachmentDisposition(filename, `attachment-${n}`))
-        reply.header('content-length', content.byteLength)
-        const stream = Readable.from(slices(content), { objectMode: false })
-        const timer = setTimeout(() => stream.destroy(new Error('sent too slowly')), sendMsMax)
-        stream.once('close', () => {
-          clearTimeout(timer)
-          leave()
-        })
-        return stream
+        const fallback = `attachment-${n}`
+        offerFile(reply, { type: 'application/octet-stream', filename, fallback })
+        return streamInSlices(reply, content, leave, deps.sendMsMax)
       } catch (error) {
         leave()
         throw error
       }
     },
   })
-}
-
-/** As a file, whatever is in it. */
-function offer(reply: FastifyReply, type: string, disposition: string): void {
-  reply.header('content-type', type)
-  reply.header('content-disposition', disposition)
-  reply.header('x-content-type-options', 'nosniff')
-  reply.header('content-security-policy', "default-src 'none'; sandbox")
-  reply.header('cache-control', 'private, no-store')
-}
-
-const SLICE_BYTES = 64 * 1024
-
-function* slices(content: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < content.byteLength; at += SLICE_BYTES)
-    yield content.subarray(at, at + SLICE_BYTES)
 }

@@ -1,0 +1,64 @@
+/**
+ * The content of a sent email (docs/reference/sending.md#content): its parts, and the whole message of one
+ * recipient.
+ */
+import { type Static, Type } from 'typebox'
+import { answer, closedObject, stringOrNull, timestamp } from './common.ts'
+import { emailLengthMax } from './mailers.ts'
+import { emailAddress, emailContent } from './sending.ts'
+
+export const storedAttachment = closedObject(
+  {
+    filename: Type.String({ description: 'As it was given' }),
+    type: Type.String({ description: 'Media type, as it is sent' }),
+    size: Type.Integer({ minimum: 0, description: 'Bytes, decoded' }),
+    disposition: Type.Enum(['attachment', 'inline'], { description: 'As it is sent' }),
+    content_id: stringOrNull('For `cid:` links in the HTML'),
+  },
+  { description: 'An attachment of a sent email, without its content' },
+)
+export type StoredAttachment = Static<typeof storedAttachment>
+
+export const storedContent = closedObject(
+  {
+    ref_id: Type.String({ description: 'Reference id of the email' }),
+    created_at: timestamp('When the email was accepted'),
+    from: emailAddress,
+    to: Type.Array(emailAddress, { description: 'As the header shows them' }),
+    cc: Type.Array(emailAddress, { description: 'As the header shows them' }),
+    reply_to: Type.Optional(emailAddress),
+    subject: Type.String({ description: 'Of the message; of a template, as it was rendered' }),
+    parts: Type.Array(emailContent, {
+      description:
+        'Text and HTML as they were given or rendered, without tracking: no pixel, and links as they were written',
+    }),
+    headers: Type.Array(
+      closedObject({
+        name: Type.String({ description: 'Of the header' }),
+        value: Type.String({ description: 'As it was given' }),
+      }),
+      { description: 'Headers that the request asked for' },
+    ),
+    attachments: Type.Array(storedAttachment, { description: 'Without their content' }),
+    template_problem: stringOrNull(
+      'Why the template could not be rendered; `parts` then are the template, and nothing was sent',
+    ),
+  },
+  { description: 'What an email says, as it was accepted' },
+)
+export type StoredContent = Static<typeof storedContent>
+
+export const getEmailContentAnswer = answer({ content: storedContent })
+export type GetEmailContentAnswer = Static<typeof getEmailContentAnswer>
+
+export const getRawEmailQuery = closedObject({
+  email: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: emailLengthMax,
+      description: 'Whose copy: required where the email has several recipients',
+      examples: ['ada@example.com'],
+    }),
+  ),
+})
+export type GetRawEmailQuery = Static<typeof getRawEmailQuery>

@@ -1,0 +1,74 @@
+/**
+ * getEmailContent and the preview of an email (docs/reference/sending.md#content): what was accepted, without
+ * what tracking adds to each copy.
+ */
+import type { StoredContent } from '@postrider/contract'
+import { dispositionOf, mediaTypeOf } from '@postrider/mail'
+import type { Queryable } from '../../platform/db/index.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { isUlid } from '../../platform/ids.ts'
+import type { Mailbox } from '../record/email.ts'
+import { type ShownContent, showContent } from './content-store.ts'
+
+/** An id that is none, one of another tenant, and one that is too old have the same words. */
+export function contentGone(): ApiError {
+  return new ApiError('not_found', {
+    message:
+      'There is no such email, or its content is gone: it is kept for POSTRIDER_RETENTION only',
+  })
+}
+
+async function readContent(q: Queryable, tenantId: string, refId: string): Promise<ShownContent> {
+  const found = isUlid(refId) ? await showContent(q, { tenantId, refId }) : undefined
+  if (found === undefined) throw contentGone()
+  return found
+}
+
+export async function getContent(
+  q: Queryable,
+  tenantId: string,
+  refId: string,
+): Promise<StoredContent> {
+  const found = await readContent(q, tenantId, refId)
+  const { createdAt, from, to, cc, replyTo, subject, headers, html, text, templateProblem } = found
+  return {
+    ref_id: refId,
+    created_at: createdAt.toISOString(),
+    from: toAddress(from),
+    to: to.map(toAddress),
+    cc: cc.map(toAddress),
+    ...(replyTo ? { reply_to: toAddress(replyTo) } : {}),
+    subject,
+    parts: [
+      ...(text === null ? [] : [{ type: 'text/plain' as const, value: text }]),
+      ...(html === null ? [] : [{ type: 'text/html' as const, value: html }]),
+    ],
+    headers: headers.map(([name, value]) => ({ name, value })),
+    attachments: (found.attachments ?? []).map((one) => toAttachment(one, html ?? '')),
+    template_problem: templateProblem,
+  }
+}
+
+function toAddress({ address, name }: Mailbox) {
+  return { email: address, ...(name === undefined ? {} : { name }) }
+}
+
+type Shown = NonNullable<ShownContent['attachments']>[number]
+
+function toAttachment({ filename, type, disposition, contentId, chars, end }: Shown, html: string) {
+  const padding = end.endsWith('==') ? 2 : end.endsWith('=') ? 1 : 0
+  const attachment = {
+    filename,
+    content: '',
+    type: type ?? undefined,
+    disposition: disposition ?? undefined,
+    contentId: contentId ?? undefined,
+  }
+  return {
+    filename,
+    type: mediaTypeOf(attachment),
+    size: (chars / 4) * 3 - padding,
+    disposition: dispositionOf(attachment, html),
+    content_id: contentId,
+  }
+}
