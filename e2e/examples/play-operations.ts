@@ -168,6 +168,7 @@ async function mailers({ call, world, receiver, servers }: Scene): Promise<void>
   await call('updateSMTP', { params, body: { limits: { per_minute: 60 } } })
   await call('getSMTPConfig', { params })
   await call('getMailerActivity', { params })
+  await call('testMailer', { params, body: { to: 'ada@example.com' } })
   const imap = await world.newImapServer({
     tls: { mode: 'implicit', ...certificate },
     auth: { users },

@@ -23,6 +23,7 @@ import type {
   SetMailerActiveBody,
   SetOAuthActiveBody,
   SmtpConfig,
+  TestMailerBody,
   UpdateImapBody,
   UpdateMemberBody,
   UpdateOAuthAppBody,
@@ -109,6 +110,7 @@ export type UpdateOAuthAppInput = UpdateOAuthAppBody & { readonly app_id: string
 export type SendTestEventInput = SendTestEventBody & { readonly webhook_id: string }
 export type UpdateMemberInput = UpdateMemberBody & { readonly user_id: string }
 export type UpdateUserInput = UpdateUserBody & { readonly user_id: string }
+export type TestMailerInput = TestMailerBody & { readonly mailer_id: string }
 export type SetMailerActiveInput = SetMailerActiveBody & { readonly mailer_id: string }
 export type SetOAuthActiveInput = SetOAuthActiveBody & { readonly mailer_id: string }
 

@@ -215,6 +215,11 @@ describe('Postrider', () => {
     ['deleteOAuthApp', (client) => client.deleteOAuthApp(id), undefined],
     ['oauthLogin', (client) => client.oauthLogin({ app_id: id }), { app_id: id }],
     [
+      'testMailer',
+      (client) => client.testMailer({ mailer_id: id, to: 'a@b.com' }),
+      { to: 'a@b.com' },
+    ],
+    [
       'setMailerActive',
       (client) => client.setMailerActive({ mailer_id: id, active: false }),
       { active: false },

@@ -127,6 +127,7 @@ import type {
   StreamEventsQuery,
   SubscribeEmailAnswer,
   Suppression,
+  TestMailerAnswer,
   UnsubscribeEmailAnswer,
   UpdateDomainAnswer,
   UpdateDomainBody,
@@ -939,6 +940,14 @@ export class Postrider {
   }
 
   /** Of any kind: SMTP, IMAP, OAuth, a sending domain. */
+  /** Not repeated after a lost answer: a test mail may have been sent. */
+  testMailer(
+    input: inputs.TestMailerInput,
+    options?: RequestOptions,
+  ): AnswerPromise<TestMailerAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/mailers/{mailer_id}/test', input }, options)
+  }
+
   setMailerActive(
     payload: inputs.SetMailerActiveInput,
     options?: RequestOptions,

@@ -440,6 +440,56 @@ export const setMailerActiveAnswer = answer({
 })
 export type SetMailerActiveAnswer = Static<typeof setMailerActiveAnswer>
 
+/** Of one tenant: test mails in an hour. */
+export const testMailsMax = 10
+
+export const testMailerBody = closedObject({
+  to: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: emailLengthMax,
+      description: `Sends a short test mail to this address, too, at most ${testMailsMax} in an hour. The key then needs the scope \`send\` as well`,
+      examples: ['ada@example.com'],
+    }),
+  ),
+})
+export type TestMailerBody = Static<typeof testMailerBody>
+
+export const testSteps = [
+  'token',
+  'dns',
+  'connect',
+  'tls',
+  'greeting',
+  'ehlo',
+  'starttls',
+  'auth',
+  'mailbox',
+  'domain',
+  'message',
+] as const
+
+export const testStep = closedObject(
+  {
+    step: Type.Enum([...testSteps], {
+      description:
+        '`token`: of the OAuth provider. `mailbox`: connection and login of IMAP. `domain`: whether a sending domain is verified. `message`: the test mail. The others as they are in SMTP',
+    }),
+    ok: Type.Boolean({ description: 'Whether it went well; nothing follows a step that did not' }),
+    duration_ms: Type.Integer({ minimum: 0, description: 'Since the step before' }),
+    reply: Type.String({
+      description: "The peer's own words, or what was found; never a password or a token",
+    }),
+  },
+  { description: 'A step of the test of a mailer' },
+)
+export type TestStep = Static<typeof testStep>
+
+export const testMailerAnswer = answer({
+  steps: Type.Array(testStep, { description: 'In their order; the last one may have failed' }),
+})
+export type TestMailerAnswer = Static<typeof testMailerAnswer>
+
 export const configureSmtpAnswer = answer({ mailer })
 export type ConfigureSmtpAnswer = Static<typeof configureSmtpAnswer>
 

@@ -270,6 +270,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  testMailer: {
+    method: 'POST',
+    path: '/v1/mailers/{mailer_id}/test',
+    status: 200,
+    auth: 'tenant',
+  },
   setMailerActive: {
     method: 'PUT',
     path: '/v1/mailers/{mailer_id}/active',

@@ -157,6 +157,7 @@ function createCapabilities(platform: Platform, config: Config) {
     wakeups,
     receivers,
     checks: mailerChecks,
+    sendByRelay: (...args) => relays.calls.send(...args),
     wakeMail,
     readMailboxHealth: (...args) => mailboxes.readHealth(...args),
     isInboundDomain: (key) => inbound.isDomainHeld(key),

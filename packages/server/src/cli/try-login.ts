@@ -10,8 +10,8 @@ import {
   createAccessTokens,
   createNoteDeactivated,
   type TracedLogin,
-  testMailer,
   traceLogin,
+  trySmtp,
 } from '../mailers/index.ts'
 import { withCurrentDatabase } from '../operator-database.ts'
 import { createClock } from '../platform/clock.ts'
@@ -63,7 +63,7 @@ export function tryMailer(
       const deps = { db, egress, keyRing, accessTokens, ehloName: heloNameOf(o.config) }
       const tested = await named(
         `Tenant ${tenantId} has no mailer ${mailerId} that sends by a mail server`,
-        () => testMailer(deps, tenantId, mailerId),
+        () => trySmtp(deps, tenantId, mailerId),
       )
       await accessTokens.stop()
       const { mailer, isWithoutToken } = tested

@@ -1,5 +1,5 @@
 /** Makes mailers: OAuth tokens and what is noted of them for every role, and their routes. */
-import { deactivationReasons } from '@postrider/contract'
+import { deactivationReasons, testMailsMax } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
 import type { CheckBounds } from '../platform/counted-check.ts'
 import type { Db } from '../platform/db/index.ts'
@@ -10,6 +10,7 @@ import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
+import type { Relays } from '../relays/index.ts'
 import type { ReceiverRules, Wakeups } from '../webhooks/index.ts'
 import { listDomainsOfRelay, noteRelayChanged } from './domain-store.ts'
 import { imapRoutes } from './imap/routes.ts'
@@ -22,6 +23,7 @@ import { registerMailerRoutes } from './routes.ts'
 import type { MailerDeps } from './smtp/configure-smtp.ts'
 import { createNoteDeactivated, type NoteDeactivated } from './state/log-deactivation.ts'
 import type { MailerKey } from './state/state-store.ts'
+import { tryRoutes } from './try/routes.ts'
 
 export interface MailersDeps
   extends Pick<MailerDeps, 'wakeMail' | 'readMailboxHealth' | 'isInboundDomain'> {
@@ -36,6 +38,7 @@ export interface MailersDeps
   readonly receivers: ReceiverRules
   /** By which this service greets. */
   readonly ehloName: string
+  readonly sendByRelay: Relays['send']
   /** Of logins and lookups. */
   readonly checks: CheckBounds
   readonly config: { readonly publicUrl: string }
@@ -75,6 +78,10 @@ export function createMailers(deps: MailersDeps): Mailers {
     routes(app) {
       const routeDeps = { ...deps, accessTokens, onImapBound }
       registerMailerRoutes(app, routeDeps)
+      tryRoutes(app, {
+        ...routeDeps,
+        testMails: createRateLimit({ name: 'test-mails', usesMax: testMailsMax, windowS: 3_600 }),
+      })
       imapRoutes(app, routeDeps)
       oauthRoutes(app, {
         ...routeDeps,

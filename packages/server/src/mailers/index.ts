@@ -58,8 +58,6 @@ export {
   type SmtpPool,
   type SmtpPoolDeps,
 } from './smtp/smtp-pool.ts'
-export { testMailer } from './smtp/test-mailer.ts'
-export { type TracedLogin, traceLogin } from './smtp/trace-login.ts'
 export { deleteOldErrors, type ListedError, listErrors } from './state/error-store.ts'
 export {
   createNoteDeactivated,
@@ -72,3 +70,5 @@ export { type OperatedMailer, operatedMailers } from './state/operated-mailers.t
 export { type RejectedLogin, settleRejectedLogins } from './state/settle-rejected-logins.ts'
 export { findInactive, findReleased, type MailerKey } from './state/state-store.ts'
 export { type FoundMailer, listMailers, markWorked } from './store.ts'
+export { type TracedLogin, traceLogin } from './try/trace-login.ts'
+export { trySmtp } from './try/try-smtp.ts'

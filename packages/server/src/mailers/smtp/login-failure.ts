@@ -38,7 +38,7 @@ const TOLD: ReadonlySet<FailureCategory> = new Set([
   'tls_wrong_port',
 ])
 
-function sentenceOf({ stage, systemCode }: SmtpFailure): string {
+export function sentenceOf({ stage, systemCode }: SmtpFailure): string {
   if (systemCode === undefined) return UNREACHABLE
   const { category } = classifyFailure({ stage, systemCode })
   if (category === 'protocol_error') return `${UNREACHABLE}: it does not speak SMTP on this port`

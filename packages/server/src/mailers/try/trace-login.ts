@@ -8,20 +8,30 @@ import {
   classifyFailure,
   type SmtpFailure,
   type SmtpReply,
+  type SmtpSession,
   type SmtpStage,
 } from '@postrider/mail'
 import type { ConnectProgress } from '../../platform/egress/index.ts'
-import { printable } from './login-failure.ts'
+import { printable } from '../smtp/login-failure.ts'
 import {
   type ConfigWithSecret,
   openMailerSession,
   type SessionDeps,
   type SessionTrace,
-} from './open-mailer-session.ts'
+} from '../smtp/open-mailer-session.ts'
 
 export type LoginStepName =
-  /** Of a mailer that logs in by OAuth (test-mailer.ts). */
-  'token' | 'dns' | 'connect' | 'tls' | 'greeting' | 'ehlo' | 'starttls' | 'auth'
+  /** Of a mailer that logs in by OAuth (try-smtp.ts). */
+  | 'token'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'greeting'
+  | 'ehlo'
+  | 'starttls'
+  | 'auth'
+  /** What the session was used for. */
+  | 'message'
 
 export interface LoginStep {
   readonly step: LoginStepName
@@ -36,13 +46,21 @@ export interface TracedLogin {
   readonly steps: readonly LoginStep[]
   /** Undefined when it logged in. */
   readonly failure?: Classification
+  /** The same, as it came about. */
+  readonly cause?: SmtpFailure
 }
+
+/** Uses a session that has logged in, and says what came of it. */
+export type UseSession = (
+  session: SmtpSession,
+) => Promise<{ readonly ok: boolean; readonly detail: string }>
 
 const TIMEOUT_MS = 30_000
 
 export async function traceLogin(
   deps: SessionDeps,
   config: ConfigWithSecret,
+  use?: UseSession,
 ): Promise<TracedLogin> {
   const steps: LoginStep[] = []
   let beganMs = performance.now()
@@ -64,13 +82,15 @@ export async function traceLogin(
   }
   const opened = await openMailerSession(deps, config, { timeoutMs: TIMEOUT_MS, trace })
   if (opened.ok) {
+    const used = await use?.(opened.session)
+    if (used !== undefined) add('message', used.ok, used.detail)
     opened.session.close()
     return { steps }
   }
   const { failure } = opened
   if (failure.reply === undefined || steps.at(-1)?.ok !== false)
     add(stepOf(failure, steps), false, describeFailure(failure))
-  return { steps, failure: classifyFailure(failure) }
+  return { steps, failure: classifyFailure(failure), cause: failure }
 }
 
 function isStep(stage: SmtpStage): stage is 'greeting' | 'ehlo' | 'starttls' | 'auth' {

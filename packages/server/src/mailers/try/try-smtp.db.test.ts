@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createOAuthApi, type OAuthApi } from '../../../test/oauth.ts'
 import { keyRing } from '../../../test/sender.ts'
 import { createEgress } from '../../platform/egress/index.ts'
-import { testMailer } from '../index.ts'
+import { trySmtp } from '../index.ts'
 
 let api: OAuthApi
 const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
@@ -17,7 +17,7 @@ afterAll(async () => {
 beforeEach(() => api.smtp.clear())
 
 const test = (mailerId: string, tenantId = 'tn_a') =>
-  testMailer(
+  trySmtp(
     { db: api.db, egress, keyRing, accessTokens: api.tokens, ehloName: 'sender.example.com' },
     tenantId,
     mailerId,
