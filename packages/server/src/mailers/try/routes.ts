@@ -16,7 +16,7 @@ With \`to\`, a short mail goes to that address, at most ${testMailsMax} an hour.
     params: mailerParams,
     body: testMailerBody,
     answer: testMailerAnswer,
-    errors: ['rate_limited'],
+    errors: ['tenant_suspended', 'rate_limited'],
     async handle({ tenant: { tenantId, scopes }, params, body: { to } }) {
       if (to !== undefined && scopes.length > 0 && !scopes.includes('send'))
         throw new ApiError('forbidden', {

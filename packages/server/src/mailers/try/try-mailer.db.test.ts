@@ -274,6 +274,20 @@ describe('a refused test', () => {
     expect(smtp.messages).toEqual([])
   })
 
+  it('sends nothing for a suspended tenant, and tests its mailers all the same', async () => {
+    const { mailerId } = await withLogin()
+    await database.db.query(
+      `insert into tenants_tenant (tenant_id, name, state) values ('tn_a', 'A', 'suspended')`,
+    )
+    expect(await test(mailerId, { body: { to: 'ada@example.com' } })).toMatchObject({
+      status: 403,
+      answer: { code: 'tenant_suspended' },
+    })
+    expect((await test(mailerId)).short).toEqual(LOGIN)
+    await database.db.query('delete from tenants_tenant')
+    expect(smtp.messages).toEqual([])
+  })
+
   it('is 429 after so many tests, and after fewer mails', async () => {
     const { mailerId } = await withLogin()
     const on = serve({ checks: 4, mails: 2 })

@@ -12,6 +12,7 @@ import { ApiError, validationError } from '../../platform/errors.ts'
 import type { RateLimit } from '../../platform/rate-limit.ts'
 import { SealedValueError } from '../../platform/secrets/index.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
+import { checkSender } from '../../tenants/index.ts'
 import type { OpenMailboxDeps } from '../imap/session/open-mailbox.ts'
 import { canFetch, canSend, type Mailer, type ServerMailer } from '../mailer.ts'
 import { sentenceOf } from '../smtp/login-failure.ts'
@@ -63,6 +64,7 @@ async function checkRecipient(
   to: string,
 ): Promise<string> {
   const refuse = (message: string) => validationError({ path: '/to', message })
+  await checkSender(db, mailer.tenantId)
   if (!canSend(mailer)) throw refuse('is for a mailer that sends: this one only fetches mail')
   const parsed = parseAddress(to)
   if (!parsed.ok) throw refuse(parsed.problem)
