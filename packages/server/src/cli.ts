@@ -106,7 +106,11 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     print,
     setExitCode,
   })
-  addEmailCommands(program, onDatabase)
+  addEmailCommands(program, {
+    onDatabase,
+    config: () => loadConfig(io.env, { isForServing: false }),
+    print,
+  })
   addSuppressionCommands(program, {
     config: () => loadConfig(io.env, { isForServing: false }),
     log,

@@ -224,7 +224,7 @@ it('the walk-through "Why did this mail fail?" works as it is written', async ()
   const { mailerId, refId } = await refused()
   const walk = page.slice(
     page.indexOf('## Why did this mail fail?'),
-    page.indexOf('## Mail is late'),
+    page.indexOf('4. Fix the cause.'),
   )
   const values: Record<string, string> = {
     ADDRESS: 'ada@example.com',

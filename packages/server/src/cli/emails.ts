@@ -11,7 +11,8 @@ import { ApiError } from '../platform/errors.ts'
 import { dayOfUlid, isUlid } from '../platform/ids.ts'
 import { findTenantOf } from '../sending/index.ts'
 import { findSuppressed } from '../suppressions/index.ts'
-import { json, type OnDatabase, type Result, table } from './output.ts'
+import { addEmailChanges, type ChangeEmailDeps } from './change-emails.ts'
+import { json, type Result, table } from './output.ts'
 import { tenantIdsOf } from './read-all.ts'
 import { emailText } from './show-email.ts'
 
@@ -31,7 +32,8 @@ interface ListOptions extends ShowOptions {
   readonly since?: string
 }
 
-export function addEmailCommands(program: Command, onDatabase: OnDatabase): void {
+export function addEmailCommands(program: Command, deps: ChangeEmailDeps): void {
+  const { onDatabase } = deps
   const email = program.command('email').description('emails: what happened to them, and why')
   email
     .command('show')
@@ -53,6 +55,7 @@ export function addEmailCommands(program: Command, onDatabase: OnDatabase): void
     )
     .addOption(json())
     .action(onDatabase((db, options: ListOptions) => listResult(db, options)))
+  addEmailChanges(email, deps)
 }
 
 function readSince(text: string): string {

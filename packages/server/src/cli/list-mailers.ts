@@ -3,6 +3,7 @@ import { LATE_AFTER_MS, type OperatedMailer, operatedMailers, printable } from '
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { bucketCount } from '../platform/db/leases.ts'
 import { describeDuration } from '../platform/duration.ts'
+import { ApiError } from '../platform/errors.ts'
 import { countQueues, discoverQueues } from '../sending/index.ts'
 import { type Result, table } from './output.ts'
 import { tenantIdsOf } from './read-all.ts'
@@ -24,18 +25,39 @@ export async function listMailersResult(
   db: Db,
   options: { readonly tenant?: string },
 ): Promise<Result> {
-  const tenantIds = await tenantIdsOf(db, options.tenant)
   const nowMs = Date.now()
+  const sorted = (await readMailers(db, options.tenant, nowMs)).toSorted(
+    (a, b) => urgencyOf(b, nowMs) - urgencyOf(a, nowMs),
+  )
+  const lines = sorted.map((one) => lineOf(one, nowMs))
+  const text =
+    lines.length === 0 ? 'No mailers' : `${table([HEAD, ...lines])}${hintOf(sorted, nowMs)}`
+  return { json: { mailers: sorted }, text }
+}
+
+export async function showMailerResult(
+  db: Db,
+  mailerId: string,
+  options: { readonly tenant?: string },
+): Promise<Result> {
+  const nowMs = Date.now()
+  const all = await readMailers(db, options.tenant, nowMs)
+  const found = all.find((one) => one.mailer_id === mailerId)
+  if (found === undefined)
+    throw new ApiError('not_found', { message: `There is no mailer ${printable(mailerId)}` })
+  const values = lineOf(found, nowMs)
+  const lines = HEAD.map((name, i) => [name.toLowerCase(), values[i] ?? ''])
+  return { json: { mailer: found }, text: `${table(lines)}${hintOf([found], nowMs)}` }
+}
+
+async function readMailers(db: Db, tenant: string | undefined, nowMs: number): Promise<Listed[]> {
+  const tenantIds = await tenantIdsOf(db, tenant)
   const queues = await readQueues(db, nowMs)
   const mailers: Listed[] = []
   for (const tenantId of tenantIds)
     for (const mailer of await operatedMailers(db, tenantId))
       mailers.push({ ...mailer, queue: queues.get(mailer.mailer_id) ?? NO_QUEUE })
-  const sorted = mailers.toSorted((a, b) => urgencyOf(b, nowMs) - urgencyOf(a, nowMs))
-  const lines = sorted.map((one) => lineOf(one, nowMs))
-  const text =
-    lines.length === 0 ? 'No mailers' : `${table([HEAD, ...lines])}${hintOf(sorted, nowMs)}`
-  return { json: { mailers: sorted }, text }
+  return mailers
 }
 
 const NO_QUEUE: Queue = { due: 0, waiting: 0, oldest_due_at: null }

@@ -4,7 +4,8 @@ import { secureModes } from '@postrider/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Config } from '../config.ts'
 import type { Logger } from '../platform/log.ts'
-import { listMailersResult } from './list-mailers.ts'
+import { callService, serviceUrl } from './call-service.ts'
+import { listMailersResult, showMailerResult } from './list-mailers.ts'
 import { json, type OnDatabase, type Result, table } from './output.ts'
 import type { Tried } from './try-login.ts'
 
@@ -14,6 +15,11 @@ export interface MailerCommandDeps {
   readonly onDatabase: OnDatabase
   readonly print: (result: Result, options: { readonly json?: boolean }) => void
   readonly setExitCode: (code: number) => void
+}
+
+interface SwitchOptions {
+  readonly url?: string
+  readonly json?: boolean
 }
 
 interface TestOptions {
@@ -34,6 +40,34 @@ export function addMailerCommands(program: Command, deps: MailerCommandDeps): vo
     .addOption(new Option('--tenant <tenant_id>', 'only those of a tenant'))
     .addOption(json())
     .action(deps.onDatabase((db, options: { tenant?: string }) => listMailersResult(db, options)))
+  mailer
+    .command('show')
+    .description('show a mailer with state, queue and last error')
+    .argument('<mailer_id>')
+    .addOption(new Option('--tenant <tenant_id>', 'only of this tenant'))
+    .addOption(json())
+    .action(
+      deps.onDatabase((db, mailerId: string, options: { tenant?: string }) =>
+        showMailerResult(db, mailerId, options),
+      ),
+    )
+  for (const [name, active, says] of [
+    ['activate', true, 'make a mailer active again, if its login is not rejected'],
+    ['disable', false, 'disable a mailer: its mail is held, and nothing is fetched'],
+  ] as const)
+    mailer
+      .command(name)
+      .description(`${says}; in a running service`)
+      .argument('<tenant_id>')
+      .argument('<mailer_id>')
+      .addOption(serviceUrl())
+      .addOption(json())
+      .action(async (tenantId: string, mailerId: string, options: SwitchOptions) => {
+        const params = { mailer_id: mailerId }
+        const call = { tenantId, params, body: { active }, url: options.url }
+        const { message, mailer: shown } = await callService(deps.config(), 'setMailerActive', call)
+        deps.print({ json: { mailer: shown }, text: String(message) }, options)
+      })
   mailer
     .command('test')
     .description('log in at a mail server as a send would, and show each step')

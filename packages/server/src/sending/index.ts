@@ -2,6 +2,7 @@
 
 export { type EmailSelection, readEmailFilters, readSpan } from './accept/read-filters.ts'
 export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
+export { getContent } from './content/get-content.ts'
 export { discoverQueues } from './queue/claim/claim-store.ts'
 export { isDayQueued, wasQueuedLately } from './queue/queue-store.ts'
 export { findBlamed, type WaitingReason } from './queue-watch/find-blamed.ts'
