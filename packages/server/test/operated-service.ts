@@ -12,6 +12,7 @@ import { createRateLimit } from '../src/platform/rate-limit.ts'
 import { createQueueWakeups } from '../src/sending/queue/queue-wakeups.ts'
 import { rescueRoutes } from '../src/sending/rescue/routes.ts'
 import { waitingRoutes } from '../src/sending/waiting/routes.ts'
+import { noUsageCounts } from './sender.ts'
 import { keyRing, silent } from './sending.ts'
 import { testLimiter } from './webhook-api.ts'
 
@@ -39,6 +40,7 @@ export function createOperatedService(
   const deps = {
     ...{ db, log: silent, clock: createClock(), disk: noDiskGuard, keyRing, egress },
     wakeups: createQueueWakeups(),
+    usageCounts: noUsageCounts,
     retentionMs: 30 * 24 * HOUR_MS,
     bounds: { walkedMax: 4, matchedMax: 3, pieceMax: 2 },
     limiter: createConcurrencyLimiter({

@@ -7,6 +7,7 @@ import type { HttpApp } from '../platform/http/app.ts'
 import { createUsageCounts } from '../tenants/index.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
+import { previewRoute } from './content/preview/routes.ts'
 import { contentRoutes } from './content/routes.ts'
 import { createSendingJanitor } from './janitor.ts'
 import { phishingRoutes } from './phishing/routes.ts'
@@ -84,10 +85,9 @@ export function createSending(deps: SendingDeps) {
       const limiter = createConcurrencyLimiter({ ...BULK_CHANGES_AT_ONCE, name })
       rescueRoutes(app, { ...deps, wakeups, retentionMs, limiter, usageCounts })
       waitingRoutes(app, { ...deps, wakeups, limiter })
-      contentRoutes(app, {
-        ...deps,
-        limiter: createConcurrencyLimiter({ ...CONTENTS_AT_ONCE, name: 'contents-at-once' }),
-      })
+      const contents = createConcurrencyLimiter({ ...CONTENTS_AT_ONCE, name: 'contents-at-once' })
+      contentRoutes(app, { ...deps, limiter: contents })
+      previewRoute(app, { db, limiter: contents })
     },
   }
 }

@@ -54,6 +54,8 @@ declare module 'fastify' {
     scopes?: readonly ApiKeyScope[]
     /** Whatever stands in its path and query: the route answers it, as people follow what they have. */
     takesAnything?: boolean
+    /** A page that people open by its address: `?tenant=` in place of the header. */
+    mayNameTenantInQuery?: boolean
   }
   interface FastifyRequest {
     /** This request's span: `00-<trace id>-<span id>-<flags>`. Made when it is asked for. */

@@ -6,6 +6,7 @@ import type { ApiKeyScope } from '@postrider/contract'
 import type { FastifyRequest } from 'fastify'
 import { ApiError, validationError } from '../../errors.ts'
 import { isId } from '../../ids.ts'
+import { memberOf } from '../../json.ts'
 import { tenantHeader } from '../act-for-tenant.ts'
 import { isRead } from '../is-read.ts'
 import { mayCall, type PermissionRule, type Standing, scopesOf } from './decide-permission.ts'
@@ -62,7 +63,7 @@ export async function permitTenant(
   person: Person,
   o: { readonly rule: PermissionRule; readonly access: SessionAccess },
 ): Promise<{ readonly tenantId: string; readonly scopes: readonly ApiKeyScope[] }> {
-  const named = request.headers[TENANT_HEADER]
+  const named = request.headers[TENANT_HEADER] ?? tenantInQuery(request)
   const standing = standingIn(person, named)
   const isPermitted =
     standing === undefined
@@ -80,6 +81,11 @@ export async function permitTenant(
       message: `There is no tenant ${named} (header ${tenantHeader})`,
     })
   return { tenantId: named, scopes: scopesOf(standing) }
+}
+
+function tenantInQuery({ query, routeOptions }: FastifyRequest): string | undefined {
+  const tenant = routeOptions.config.mayNameTenantInQuery === true && memberOf(query, 'tenant')
+  return typeof tenant === 'string' ? tenant : undefined
 }
 
 function standingIn(

@@ -1,0 +1,55 @@
+/**
+ * The preview of an email in a browser (docs/reference/sending.md#preview): its HTML as it was given, in a page
+ * that runs nothing, loads nothing from elsewhere and has no origin. People alone get it, under `/ui/api`.
+ */
+import { emailParams } from '@postrider/contract'
+import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import type { Queryable } from '../../../platform/db/index.ts'
+import { ApiError } from '../../../platform/errors.ts'
+import { escapeHtml } from '../../../platform/http/page.ts'
+import { isSessionCall } from '../../../platform/http/sessions/session.ts'
+import { getContent } from '../get-content.ts'
+
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+  'x-content-type-options': 'nosniff',
+  'x-dns-prefetch-control': 'off',
+  'x-frame-options': 'SAMEORIGIN',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'private, no-store',
+} as const
+
+const query = Type.Object(
+  { tenant: Type.Optional(Type.String({ maxLength: 64 })) },
+  { additionalProperties: false },
+)
+
+export function previewRoute(
+  app: FastifyInstance,
+  { db, limiter }: { readonly db: Queryable; readonly limiter: ConcurrencyLimiter },
+): void {
+  app.get<{ Params: { ref_id: string } }>(
+    '/v1/email/:ref_id/preview',
+    {
+      // A frame cannot set the header that names the tenant.
+      config: { auth: 'tenant', scopes: ['content'], mayNameTenantInQuery: true },
+      schema: { hide: true, params: emailParams, querystring: query },
+      exposeHeadRoute: false,
+    },
+    async (request, reply) => {
+      if (!isSessionCall(request)) throw new ApiError('not_found')
+      const { tenantId } = request.tenant
+      const { parts } = await limiter.run(tenantId, () =>
+        getContent(db, tenantId, request.params.ref_id),
+      )
+      const html = parts.find(({ type }) => type === 'text/html')?.value
+      const text = parts.find(({ type }) => type === 'text/plain')?.value ?? ''
+      reply.headers(HEADERS)
+      return html ?? `<!doctype html><pre style="white-space:pre-wrap">${escapeHtml(text)}</pre>`
+    },
+  )
+}
