@@ -88,12 +88,16 @@ describe('an email of a domain', () => {
     ])
   })
 
-  it('gives an email a Message-ID when a rescue moves it to a mail server', async () => {
+  it.each([
+    ['before any provider took it', ''],
+    ["in place of a provider's id", 'k7m2q9xd'],
+  ])('gives an email a Message-ID when a rescue moves it to a mail server, %s', async (_, id) => {
     const server = await world.serve()
     await addDomainMailer(world.db)
     const refId = await accept(world.db)
     const { mailerId } = await addMailer(world.db, { port: server.port })
     await world.db.query('update sending_queue set mailer_id = $1', [mailerId])
+    await world.db.query('update sending_recipient set message_id = $1', [id])
     await drain(world.db, world.sender())
     const messageId = `<${refId}.0@example.com>`
     expect(server.messages).toMatchObject([{ messageId }])

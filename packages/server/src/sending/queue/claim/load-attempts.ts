@@ -58,14 +58,16 @@ export async function loadAttempts(
       continue
     }
     const { prepareSmall = prepareOf.get(claim.refId) } = email
+    const messageId = messageIdOf(claim.refId, claim.n, email.from_email)
     attempts.push({
       claim: { ...claim, groups: groupsOfRecipient(recipient.email, email.campaign_id) },
       prepare: prepareSmall ?? (() => deps.largeEmails.get({ ...claim, ...factsOf(email) })),
       customArgs: email.custom_args,
       traceparent: email.traceparent,
       email: recipient.email,
-      messageId: recipient.message_id || messageIdOf(claim.refId, claim.n, email.from_email),
-      isMessageIdStored: recipient.message_id !== '',
+      messageId,
+      // Of a recipient that was sent to by a provider before, the row has the provider's own id.
+      isMessageIdStored: recipient.message_id === messageId,
       isSuppressed: suppressionOf(recipient.email),
     })
   }
