@@ -528,6 +528,7 @@ describe('secret values', () => {
     const configured = await succeed('configureSMTP', { body: mailer(canaries.smtpPassword) })
     const mailerId = { mailer_id: configured.mailer.mailer_id }
     await succeed('getSMTPConfig', { params: mailerId })
+    await succeed('testMailer', { params: mailerId, body: { to: 'ada@example.com' } })
     await succeed('listMailers')
     const wrong = { config: { password: canaries.wrongSmtpPassword } }
     expect((await call('updateSMTP', { params: mailerId, body: wrong })).status).toBe(422)
@@ -582,7 +583,8 @@ describe('secret values', () => {
     await succeed('listEvents')
     await readStream()
     await receivedMail(params)
-    await succeed('getEmail', { params: { ref_id } })
+    for (const id of ['getEmail', 'getEmailContent', 'getRawEmail'] as const)
+      await succeed(id, { params: { ref_id } })
     echoTo(500)
     finished = logged('webhook_delivery.finished')
     await succeed('sendEmail', { body: email('bob@example.com') })
