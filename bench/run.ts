@@ -23,6 +23,8 @@
  *            BullMQ; --events 400000 a run, singly a fifth of it; --seconds 8 for undici
  * isolation  how long an event takes to a webhook that answers while 150 of 200 hang; with --apart
  *            the dispatcher is a process of its own
+ * quotas     what quotas cost the sends of a tenant; and what a tenant that floods beyond its quota costs others;
+ *            --seconds 8 a run
  * backlog    one stream's events while --backlog 2000000 rows wait
  * rewrite    finding the places of tracking in newsletters and writing them over, against the tokenizer
  *            alone; tracked mail over the whole path; --count 4000 mails a run
@@ -50,6 +52,7 @@ import { measureMailboxes } from './mailboxes.ts'
 import { measureMemory } from './memory.ts'
 import { measurePath } from './path.ts'
 import { measureQueue } from './queue.ts'
+import { measureQuotas } from './quotas.ts'
 import { measureRewrite } from './rewrite.ts'
 import { measureSmtp } from './smtp.ts'
 import { measureStreams } from './streams.ts'
@@ -123,6 +126,7 @@ const parts = {
   isolation: measureIsolation,
   backlog: measureBacklog,
   queue: measureQueue,
+  quotas: measureQuotas,
   rewrite: measureRewrite,
   tracker: measureTracker,
   callbacks: measureCallbacks,
