@@ -14,10 +14,11 @@ export {
   type Charge,
   charged,
   decideQuota,
+  isNearEdge,
   type Limited,
   type OverQuota,
 } from './quotas/decide-quota.ts'
-export { chargeQueued, chargeQuotas, lockUsage } from './quotas/quota-store.ts'
+export { chargeQueued, chargeQuotas, collide, lockUsage } from './quotas/quota-store.ts'
 export {
   createUsageCounts,
   type UsageCounts,

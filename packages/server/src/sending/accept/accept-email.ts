@@ -16,6 +16,7 @@ import { newUlid } from '../../platform/ids.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
 import {
   chargeQuotas,
+  collide,
   lockUsage,
   overQuota,
   readSenders,
@@ -138,14 +139,15 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<readonly Out
     keepKeys(tx, items.flatMap(toKey)),
   ])
   const found = { mailers, suppressed, kept }
-  const { outcomes, charges } = judgeEmails(items, senders, found)
+  const { outcomes, charges, isNearEdge } = judgeEmails(items, senders, found)
   if (charges.length === 0) return writeGroup(tx, items, { outcomes, at: senders.now })
   // What a tenant has used was read without a lock, and is added to last: a flood of one tenant delays others that
-  // share its commits for as long as a commit takes. Only where somebody else was faster at the edge of a
+  // share its commits for as long as a commit takes. Only where somebody else was faster, near the edge of a
   // quota, the group is judged and written once more, under the lock.
-  await tx.query('savepoint before_writing')
+  if (isNearEdge) await tx.query('savepoint before_writing')
   await writeGroup(tx, items, { outcomes, at: senders.now })
   if (await chargeQuotas(tx, charges, senders.now)) return outcomes
+  if (!isNearEdge) await collide(tx)
   await tx.query('rollback to savepoint before_writing')
   await lockUsage(tx, tenantIds)
   const locked = await readSenders(tx, tenantIds)

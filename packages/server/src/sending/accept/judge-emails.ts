@@ -5,6 +5,7 @@ import {
   type Charge,
   charged,
   decideQuota,
+  isNearEdge,
   type Limited,
   type OverQuota,
   refusalOfState,
@@ -58,6 +59,8 @@ export interface Findings {
 export interface Judgement {
   readonly outcomes: readonly Outcome[]
   readonly charges: readonly Charge[]
+  /** Others may use up a quota of one of them before the charges are written. */
+  readonly isNearEdge: boolean
 }
 
 export function judgeEmails(
@@ -76,7 +79,11 @@ export function judgeEmails(
     if (quota === undefined || 'refused' in outcome || outcome.isReplay) return outcome
     return chargeEmail(item, outcome, quota)
   })
-  return { outcomes, charges: [...charges.values()] }
+  const isNear = [...charges.keys()].some((tenantId) => {
+    const quota = quotas.get(tenantId)
+    return quota !== undefined && isNearEdge(quota)
+  })
+  return { outcomes, charges: [...charges.values()], isNearEdge: isNear }
 
   function chargeEmail(item: Judged, outcome: Accepted, quota: Limited): Outcome {
     const { tenantId, bytes } = item

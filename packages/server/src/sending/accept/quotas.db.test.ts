@@ -256,6 +256,49 @@ describe('a quota', () => {
     ])
     const more = ['savepoint before_writing', 'tenants.charge_quotas']
     expect(statements.toSorted()).toEqual([...ofFree, ...more].toSorted())
+    await updateTenant(deps(), limited, { quotas: { emails_per_day: 90_000 } })
+    statements = []
+    await send(limited)
+    expect(statements.toSorted()).toEqual([...ofFree, 'tenants.charge_quotas'].toSorted())
+  })
+
+  it('that is reached against all expectation is not passed: the group is run again', async () => {
+    const tenantId = await newTenant({ emails_per_day: 6_000 })
+    const { db } = database
+    let isFirst = true
+    const colliding: Db = {
+      ...db,
+      transaction: (work, o) =>
+        db.transaction(
+          (tx: Tx) =>
+            work({
+              ...tx,
+              async query(s, values) {
+                const isCharge = typeof s !== 'string' && s.name === 'tenants.charge_quotas'
+                if (isCharge && isFirst) {
+                  isFirst = false
+                  await second.query(
+                    'update tenants_usage set in_day = 5999 where tenant_id = $1',
+                    [tenantId],
+                  )
+                }
+                return await tx.query(s, values)
+              },
+            }),
+          o,
+        ),
+    }
+    instances[0] = createAcceptEmails({
+      ...{ db: colliding, failpoints: { hit: () => undefined }, disk: noDiskGuard },
+      usageCounts: createUsageCounts(deps()),
+    })
+    const results = await Promise.allSettled([
+      ...[send(tenantId, { recipients: 2 }), send(tenantId), send(tenantId)],
+    ])
+    expect(results.map(({ status }) => status).toSorted()).toEqual([
+      ...['fulfilled', 'rejected', 'rejected'],
+    ])
+    expect(await recipientsOf(tenantId)).toBe(1)
   })
 
   it('of an unknown tenant is none', async () => {

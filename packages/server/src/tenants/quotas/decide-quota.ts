@@ -79,6 +79,28 @@ export function decideQuota(
   return undefined
 }
 
+/** More than what is accepted at once elsewhere, as a rule. */
+const FAR: Readonly<Record<QuotaName, number>> = {
+  storage_bytes_max: 500_000_000,
+  queued_max: 5_000,
+  emails_per_day: 5_000,
+  emails_per_second: 5_000,
+}
+
+/** Whether what others accept at this moment may use up what is left. */
+export function isNearEdge({ quotas, usage }: Limited): boolean {
+  const used: Readonly<Record<QuotaName, number>> = {
+    storage_bytes_max: usage.storageBytes,
+    queued_max: usage.queued,
+    emails_per_day: usage.inDay,
+    emails_per_second: Math.max(usage.inSecond, usage.secondBefore),
+  }
+  return quotaNames.some((quota) => {
+    const max = quotas[quota]
+    return max !== null && max - used[quota] < FAR[quota]
+  })
+}
+
 /** What fitted counts for what comes after it. */
 export function charged(
   { quotas, usage }: Limited,

@@ -64,6 +64,16 @@ export async function chargeQuotas(tx: Tx, charges: readonly Charge[], at: Date)
   return rowCount === charges.length
 }
 
+// As PostgreSQL reports a transaction that collided with another: it is run again.
+const COLLIDE = `do $$ begin
+  raise exception 'the usage of a quota has moved' using errcode = 'serialization_failure';
+end $$`
+
+/** Ends the transaction, to be run again. */
+export async function collide(tx: Tx): Promise<void> {
+  await tx.query(COLLIDE)
+}
+
 const QUEUE = statement(
   'tenants.charge_queued',
   `update tenants_usage u set queued = u.queued + $2::bigint from tenants_tenant t
