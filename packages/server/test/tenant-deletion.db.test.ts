@@ -19,7 +19,8 @@ const OWN = ['tenants_api_key', 'tenants_deletion', 'tenants_tenant', 'tenants_u
 /** Tables that reach no tenant. A user is reached by `people_member`, and the rest of `people` by the user. */
 const WITHOUT_TENANT = [
   ...['people_invitation', 'people_session', 'people_user', 'platform_lease', 'platform_member'],
-  ...['platform_migration', 'platform_partition_option', 'platform_secret_key'],
+  ...['platform_migration', 'platform_partition_option', 'platform_process'],
+  ...['platform_secret_key', 'webhooks_event_mark'],
 ]
 
 const log = createLogger({ level: 'silent' })
