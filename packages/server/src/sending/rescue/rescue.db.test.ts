@@ -540,6 +540,35 @@ describe('a refused rescue', () => {
     expect(await statuses(refId)).toEqual(['failed'])
   })
 
+  it('answers 403 while the tenant is suspended, and 429 where its queue would be too long', async () => {
+    await refusing()
+    const refIds = [await failed(), await failed()]
+    const setTenant = (state: string, queuedMax: number) =>
+      world.db.query(
+        `with tenant as (
+           insert into tenants_tenant (tenant_id, name, state, queued_max) values ('tn_a', 'A', $1, $2)
+           on conflict (tenant_id) do update set state = $1, queued_max = $2)
+         insert into tenants_usage (tenant_id) values ('tn_a') on conflict do nothing`,
+        [state, queuedMax],
+      )
+    try {
+      await setTenant('suspended', 5)
+      expect(await rescue({ ref_ids: refIds })).toMatchObject({
+        ...{ status: 403, body: { code: 'tenant_suspended' } },
+      })
+      await setTenant('active', 1)
+      expect(await rescue({ ref_ids: refIds })).toMatchObject({
+        status: 429,
+        body: { code: 'quota_exceeded', errors: [{ path: '/quotas/queued_max' }] },
+      })
+      expect(await statuses(refIds[0] ?? '')).toEqual(['failed'])
+      await setTenant('active', 2)
+      expect(await counts({ ref_ids: refIds })).toEqual([2, 2])
+    } finally {
+      await emptyTables(world.db, 'tenants_usage', 'tenants_tenant')
+    }
+  })
+
   it('answers 403 to a read-only key', async () => {
     expect((await rescue({ filter: {} }, { key: 'reader' })).status).toBe(403)
     expect((await rescue({ filter: {} }, { key: 'sender' })).status).toBe(202)
