@@ -5,6 +5,7 @@
 import { expect, it } from 'vitest'
 import { useTracking } from '../../test/tracking.ts'
 import { getEmail } from './get-email.ts'
+import { getStatistics } from './get-statistics.ts'
 
 const world = useTracking()
 const to = ['ada@example.com', 'bob@example.com'].map((email) => ({ email }))
@@ -40,4 +41,20 @@ it('shows the newest fifty, and says that there are more', async () => {
     ...Array(10).fill('click'),
   ])
   expect(ada?.hits_truncated).toBe(true)
+})
+
+it('counts people by their domain and campaign, each recipient once, and no robots', async () => {
+  const mail = await world.send({ email: { to, campaign_id: 'spring' } })
+  for (let i = 0; i < 2; i++) await world.get(mail.open)
+  for (const link of [1, 2]) await world.get(mail.click(link))
+  await world.get(mail.open, { headers: { 'user-agent': 'curl/8' } })
+  const counted = { opens: 2, unique_opens: 1, clicks: 2, unique_clicks: 1 }
+  const deps = { db: world.db, clock: { now: () => new Date() } }
+  for (const [group_by, key] of [
+    ['recipient_domain', 'example.com'],
+    ['campaign_id', 'spring'],
+  ] as const)
+    expect((await getStatistics(deps, mail.tenantId, { group_by })).groups).toMatchObject([
+      { [group_by]: key, totals: counted },
+    ])
 })

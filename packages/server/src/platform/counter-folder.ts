@@ -6,7 +6,7 @@ import type { Logger } from './log.ts'
 import { createPeriodicTask, type PeriodicTask } from './work/periodic-task.ts'
 
 const INTERVAL_MS = 10_000
-/** Each row holds up to 200 changes, which take about 0.1 ms each where all groups differ. */
+/** Each row has at most 200 changes, which take about 0.1 ms each where all groups differ. */
 const PIECE = 100
 const PIECES_MAX = 5_000
 /**
