@@ -13,11 +13,9 @@ export async function findAttention(
 ): Promise<Attention[]> {
   const { tenantId, queue, nowMs } = o
   const inactive = { tenantId, before: undefined, limit: attentionMax }
-  const [deactivated, disabled, webhooks] = await Promise.all([
-    listMailers(q, { ...inactive, state: 'deactivated' }),
-    listMailers(q, { ...inactive, state: 'disabled' }),
-    listFailingOf(q, tenantId, attentionMax),
-  ])
+  const deactivated = await listMailers(q, { ...inactive, state: 'deactivated' })
+  const disabled = await listMailers(q, { ...inactive, state: 'disabled' })
+  const webhooks = await listFailingOf(q, tenantId, attentionMax)
   const holds = new Set(queue.held.map(({ mailerId }) => mailerId))
   return [
     ...deactivated.map(({ mailerId, stateReason, stateEvidence, stateChangedAt }) => ({

@@ -19,11 +19,11 @@ export async function getMailerActivity(
 ): Promise<MailerActivity> {
   const limits = await observeLimits(db, { tenantId, mailerId })
   if (limits === undefined) throw new ApiError('not_found')
-  const [intervals, queue, replies] = await Promise.all([
-    readIntervals(db, { tenantId, mailerId, nowMs: clock.now().getTime() }),
-    readInOrder(db, (tx) => measureMailerQueue(tx, { tenantId, mailerId })),
-    listErrors(db, tenantId, [mailerId], REPLIES_MAX),
-  ])
+  // One after the other: the limit of reads at once counts on one connection for each.
+  const nowMs = clock.now().getTime()
+  const intervals = await readIntervals(db, { tenantId, mailerId, nowMs })
+  const queue = await readInOrder(db, (tx) => measureMailerQueue(tx, { tenantId, mailerId }))
+  const replies = await listErrors(db, tenantId, [mailerId], REPLIES_MAX)
   const { waiting, due, oldestDueAt } = queue
   const waitMs = Math.max(0, ...limits.rates.map((rate) => rate.waitMs))
   return {

@@ -39,10 +39,10 @@ export async function getStatistics(
   const from = new Date(fromMs)
   const before = new Date(beforeMs)
   const isCountedApart = groupBy !== undefined && groupBy !== 'mailer_id'
-  const [counters, counted] = await Promise.all([
-    readCounters(db, { tenantId, from, before, subject, interval }),
-    isCountedApart ? countGroups(db, { tenantId, groupBy, from, before, interval }) : undefined,
-  ])
+  const counters = await readCounters(db, { tenantId, from, before, subject, interval })
+  const counted = isCountedApart
+    ? await countGroups(db, { tenantId, groupBy, from, before, interval })
+    : undefined
   const totals = noCounts()
   const byTime = new Map<number, StatisticCounts>()
   for (let at = fromMs; at < beforeMs; at += stepMs) byTime.set(at, noCounts())
