@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest'
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from './concurrency-limiter.ts'
 
-const limiterOf = (o: { atOnce?: number; perCaller?: number; waiting?: number } = {}) =>
+const limiterOf = (
+  o: { atOnce?: number; perCaller?: number; waiting?: number; waitingMax?: number } = {},
+) =>
   createConcurrencyLimiter({
     name: 'reads',
     atOnceMax: o.atOnce ?? 2,
     atOncePerCallerMax: o.perCaller ?? 1,
     waitingPerCallerMax: o.waiting ?? 2,
+    ...(o.waitingMax !== undefined && { waitingMax: o.waitingMax }),
   })
 
 /** Work that runs until it is told to end, and says when it began. */
@@ -84,4 +87,15 @@ it('[contract 2] refuses a caller with too many waiting, and no other', async ()
   const later = enter('a')
   later.end()
   expect(await later.ended).toBe('done')
+})
+
+it('refuses further callers where too many wait in all', async () => {
+  const { enter } = through(limiterOf({ atOnce: 1, waitingMax: 3 }))
+  const held = ['a', 'b', 'c', 'd'].map((caller) => enter(caller))
+  expect(await enter('e').ended).toMatchObject({ by: 'reads', full: { retryAfterS: 1 } })
+  held[0]?.end()
+  await held[0]?.ended
+  const next = enter('e')
+  for (const one of [...held, next]) one.end()
+  expect(await next.ended).toBe('done')
 })

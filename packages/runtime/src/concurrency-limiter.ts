@@ -1,7 +1,7 @@
 /**
  * How much of one kind of work is done at once in this process: in all, and for one caller, so that
  * nobody takes all the places. Work without a place waits, the callers in turn; beyond a bounded
- * number of waiting ones the work is refused with a `RefusedError`.
+ * number of waiting ones, of the caller or of all, the work is refused with a `RefusedError`.
  */
 import { createFairQueue } from './fair-queue.ts'
 import { RefusedError } from './refused-error.ts'
@@ -17,6 +17,8 @@ export interface ConcurrencyLimits {
   readonly atOnceMax: number
   readonly atOncePerCallerMax: number
   readonly waitingPerCallerMax: number
+  /** Of all callers: where anyone may call, under as many names as they like. */
+  readonly waitingMax?: number
 }
 
 const RETRY_AFTER_S = 1
@@ -58,7 +60,8 @@ export function createConcurrencyLimiter(o: ConcurrencyLimits): ConcurrencyLimit
 
   async function enter(caller: string): Promise<void> {
     if (atOnce < o.atOnceMax && tenantCanGo(caller)) return hold(caller)
-    if ((waiting.get(caller) ?? 0) >= o.waitingPerCallerMax)
+    const isFull = lines.size >= (o.waitingMax ?? Number.POSITIVE_INFINITY)
+    if (isFull || (waiting.get(caller) ?? 0) >= o.waitingPerCallerMax)
       throw new RefusedError(o.name, { quota: o.atOncePerCallerMax, retryAfterS: RETRY_AFTER_S })
     add(waiting, caller, 1)
     await new Promise<void>((resolve) => lines.add({ tenantId: caller, enter: resolve }))

@@ -17,8 +17,13 @@ import { sessionRoutes } from './sessions/routes.ts'
 import { removeMembers } from './users/removal-store.ts'
 import { peopleRoutes } from './users/routes.ts'
 
-/** Half of the threads that files and DNS need, too. */
-const HASHES_AT_ONCE = { atOnceMax: 2, atOncePerCallerMax: 1, waitingPerCallerMax: 20 } as const
+/** Half of the threads that files and DNS need, too. A stranger may call from ever so many networks. */
+const HASHES_AT_ONCE = {
+  atOnceMax: 2,
+  atOncePerCallerMax: 1,
+  waitingPerCallerMax: 20,
+  waitingMax: 200,
+} as const
 const WRONG_LINKS = { failuresMax: 30, windowS: 15 * 60 } as const
 
 /** At the provider. */

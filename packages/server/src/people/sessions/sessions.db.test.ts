@@ -315,6 +315,24 @@ describe('logins', () => {
       })
   })
 
+  it('take the same work for an unknown address and for a user without a password', async () => {
+    const { email: known } = await newPerson('viewer')
+    const invited = { email, name: 'Grace', role: 'operator' }
+    await people.admin('POST', '/users', invited)
+    const quickest = async (address: string) => {
+      const times: number[] = []
+      for (let n = 0; n < 3; n++) {
+        const begun = performance.now()
+        expect(await logIn(address, WRONG)).toMatchObject({ status: 401 })
+        times.push(performance.now() - begun)
+      }
+      return Math.min(...times)
+    }
+    const wrong = await quickest(known)
+    for (const address of ['nobody@example.com', invited.email])
+      expect((await quickest(address)) / wrong).toBeGreaterThan(0.3)
+  })
+
   it('are refused from a page of another origin', async () => {
     const { email } = await newPerson('viewer')
     for (const origin of ['https://evil.test', 'null', ''])
@@ -343,6 +361,13 @@ describe('logins', () => {
     expect(await logIn(email, { from: '198.51.100.2' })).toMatchObject({ status: 429 })
   })
 
+  it('fail ten times from the usual network, too, and lock nobody out elsewhere then', async () => {
+    const { email } = await newPerson('viewer')
+    for (let n = 0; n < 10; n++) expect(await logIn(email, WRONG)).toMatchObject({ status: 401 })
+    expect(await logIn(email)).toMatchObject({ status: 429 })
+    expect(await logIn(email, { from: '198.51.100.1' })).toMatchObject({ status: 201 })
+  })
+
   it('of others lock nobody out of the usual network, and end no open session', async () => {
     const { email, cookie } = await newPerson('viewer')
     for (let n = 0; n < 11; n++) await logIn(email, { ...WRONG, from: `198.51.100.${n}` })
@@ -359,6 +384,28 @@ describe('logins', () => {
       expect(await logIn(`${n}@example.com`, WRONG)).toMatchObject({ status: 401 })
     expect(await logIn(email)).toMatchObject({ status: 429 })
     expect(await logIn(email, { from: '198.51.100.1' })).toMatchObject({ status: 201 })
+  })
+
+  it('wait in a bounded number, from however many networks they come', async () => {
+    const { email, userId } = await newPerson('viewer')
+    // A hash that costs nothing, so that the test takes no minute.
+    await people.db.query(
+      `update people_user set password_hash = 'scrypt$2$1$1$AA$AA' where user_id = $1`,
+      [userId],
+    )
+    const answers = await Promise.all(
+      Array.from({ length: 400 }, (_, n) =>
+        logIn(email, { ...WRONG, from: `198.51.${n % 200}.${Math.floor(n / 200)}` }),
+      ),
+    )
+    const full = answers.filter(({ headers }) =>
+      String(headers['ratelimit-policy']).includes('"password-hashes"'),
+    )
+    expect(full.length).toBeGreaterThan(100)
+    expect(full[0]).toMatchObject({ status: 429, headers: { 'retry-after': '1' } })
+    expect(await ui('POST', '/ui/session', { body: { email, password: 'x' } })).toMatchObject({
+      status: 401,
+    })
   })
 
   it('that succeed do not count as failures', async () => {

@@ -22,6 +22,14 @@ function invitationOf(userId: string): Promise<string> {
   return people.db.transaction((tx) => inviteUser(tx, { publicUrl: ORIGIN }, userId))
 }
 
+async function countWaiting(): Promise<number> {
+  const { rows } = await people.db.query<{ readonly count: number }>(
+    `select count(*)::int as count from pg_locks l join pg_database d on d.datname = current_database()
+      where not l.granted and l.pid in (select pid from pg_stat_activity where datid = d.oid)`,
+  )
+  return rows[0]?.count ?? 0
+}
+
 async function keyWith(o: object): Promise<string> {
   const made = await ask('POST', '/v1/keys', {
     token: people.acme.apiKey,
@@ -184,10 +192,15 @@ describe('the last owner', () => {
 
   it('stays when two owners remove each other at once', async () => {
     const [one, two] = [await owner(), await owner()]
-    const answers = await Promise.all([
-      one.call('DELETE', `/v1/members/${two.userId}`),
-      two.call('DELETE', `/v1/members/${one.userId}`),
-    ])
+    const removals: Promise<{ readonly status: number }>[] = []
+    await people.db.transaction(async (tx) => {
+      await tx.query('select from people_user for update')
+      removals.push(one.call('DELETE', `/v1/members/${two.userId}`))
+      removals.push(two.call('DELETE', `/v1/members/${one.userId}`))
+      // Both wait by then, and go on together.
+      await expect.poll(countWaiting, { timeout: 5_000 }).toBe(2)
+    })
+    const answers = await Promise.all(removals)
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     const { rows } = await people.db.query(`select from people_member where role = 'owner'`)
     expect(rows).toHaveLength(1)

@@ -4,7 +4,7 @@ import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { cookieOf, ORIGIN, PASSWORD, tokenOf, usePeople } from '../../../test/people.ts'
 import { createLogger } from '../../platform/log.ts'
-import { createSetupLink } from '../invitations/invitations.ts'
+import { createSetupLink, inviteUser } from '../invitations/invitations.ts'
 import { createPeopleJanitor } from '../janitor.ts'
 
 const people = usePeople()
@@ -126,6 +126,13 @@ describe('users', () => {
     expect(await people.ui('POST', url, { cookie, body: {} })).toMatchObject({ status: 201 })
     const refused = await people.ui('POST', url, { cookie, body: { scopes: ['content'] } })
     expect(refused).toMatchObject({ status: 403, body: { errors: [{ path: '/scopes' }] } })
+    const { userId } = await newPerson('support', { content: false })
+    const change = (body: object) => people.ui('PUT', `/admin/v1/users/${userId}`, { cookie, body })
+    expect(await change({ content: true })).toMatchObject({ status: 403 })
+    expect(await change({ role: 'operator', content: true })).toMatchObject({ status: 403 })
+    const tenants = [people.acme.tenantId, people.other.tenantId]
+    const added = await change({ tenants })
+    expect(added.body.user.memberships).toMatchObject([{ content: false }, { content: false }])
   })
 })
 
@@ -162,6 +169,15 @@ describe('an invitation', () => {
     expect(await accept(url)).toMatchObject({ status: 404 })
     const janitor = createPeopleJanitor({ db: people.db, log: createLogger({ level: 'silent' }) })
     expect(await janitor.runOnce()).toBe(1)
+  })
+
+  it('ends when the user gets a newer one', async () => {
+    const made = await admin('POST', '/users', ada())
+    const newer = await people.db.transaction((tx) =>
+      inviteUser(tx, { publicUrl: ORIGIN }, made.body.user.user_id),
+    )
+    expect(await accept(made.body.invitation_url)).toMatchObject({ status: 404 })
+    expect(await accept(newer)).toMatchObject({ status: 200 })
   })
 
   it('is stored as a hash alone', async () => {
