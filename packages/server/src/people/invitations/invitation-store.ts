@@ -11,12 +11,16 @@ export async function insertInvitation(
   tx: Tx,
   o: { readonly tokenHash: Buffer; readonly userId: string; readonly ttlMs: number },
 ): Promise<void> {
-  await tx.query('delete from people_invitation where user_id = $1', [o.userId])
+  await deleteInvitationsOf(tx, o.userId)
   await tx.query(
     `insert into people_invitation (token_hash, user_id, expires_at)
      values ($1, $2, now() + $3::float8 * interval '1 ms')`,
     [o.tokenHash, o.userId, o.ttlMs],
   )
+}
+
+export async function deleteInvitationsOf(tx: Tx, userId: string): Promise<void> {
+  await tx.query('delete from people_invitation where user_id = $1', [userId])
 }
 
 /** False when there is a user already. */

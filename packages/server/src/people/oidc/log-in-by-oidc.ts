@@ -8,6 +8,8 @@ import { isForeignKeyViolation } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { hasContentByDefault } from '../../platform/http/sessions/decide-permission.ts'
 import { newId } from '../../platform/ids.ts'
+import { deleteInvitationsOf } from '../invitations/invitation-store.ts'
+import { deleteSessionsOf } from '../sessions/session-store.ts'
 import { refuseUsedAddress } from '../users/change-users.ts'
 import { readEmail } from '../users/read-email.ts'
 import type { StoredUser } from '../users/user.ts'
@@ -17,6 +19,7 @@ import {
   insertUser,
   linkOidc,
   lockUser,
+  removePassword,
   setMemberships,
   updateUserFields,
 } from '../users/user-store.ts'
@@ -48,7 +51,8 @@ export async function userOfClaims(
 }
 
 async function applyClaims(tx: Tx, identity: Identity, claim: unknown): Promise<string> {
-  const known = await findKnown(tx, identity)
+  const linked = await findUserByOidc(tx, identity)
+  const known = linked ?? (await findByAddress(tx, identity))
   const user = known === undefined ? undefined : await lockUser(tx, known.userId)
   const own = user?.memberships.map(({ tenantId }) => tenantId) ?? []
   const rights = decideRights(claim, own)
@@ -57,14 +61,21 @@ async function applyClaims(tx: Tx, identity: Identity, claim: unknown): Promise<
   const fields = fieldsOf(identity, rights, user)
   if (user === undefined) await insertUser(tx, { ...fields, userId, email: emailOf(identity) })
   else await updateUserFields(tx, userId, fields)
+  if (linked === undefined) await endOtherLogins(tx, userId)
   await linkOidc(tx, userId, identity)
   await setMemberships(tx, userId, membershipsOf(rights, user))
   return userId
 }
 
-async function findKnown(tx: Tx, identity: Identity): Promise<StoredUser | undefined> {
-  const linked = await findUserByOidc(tx, identity)
-  if (linked !== undefined || identity.email === undefined) return linked
+/** An owner who invited the address may have used the link: what was set by it must not get the rights. */
+async function endOtherLogins(tx: Tx, userId: string): Promise<void> {
+  await removePassword(tx, userId)
+  await deleteInvitationsOf(tx, userId)
+  await deleteSessionsOf(tx, userId)
+}
+
+async function findByAddress(tx: Tx, identity: Identity): Promise<StoredUser | undefined> {
+  if (identity.email === undefined) return undefined
   const same = await findUserByEmail(tx, emailOf(identity))
   if (same === undefined) return undefined
   if (!identity.isVerified)

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CLIENT, createOidcServer, encode, type OidcServer } from '../../../test/oidc.ts'
 import { type Answered, cookieOf, ORIGIN, usePeople } from '../../../test/people.ts'
+import { inviteUser } from '../invitations/invitations.ts'
 
 const CALLBACK = `${ORIGIN}/ui/oidc/callback`
 const PENDING = '__Host-postrider_oidc'
@@ -135,6 +136,26 @@ describe('a login by OIDC', () => {
     await people.db.query(`update people_user set oidc_subject = 'another'`)
     server.setClaims({ email: EMAIL, email_verified: true, roles: 'operator' })
     expect(await logIn()).toMatchObject({ status: 403 })
+  })
+})
+
+describe('the first login by OIDC of a user that somebody else invited', () => {
+  it('leaves that one nothing: no password, no session and no invitation', async () => {
+    // An owner who invites has the link, and may use it.
+    const eve = await people.newPerson('viewer')
+    await people.db.query('update people_user set email = $1', [EMAIL])
+    const link = await people.db.transaction((tx) =>
+      inviteUser(tx, { publicUrl: ORIGIN }, eve.userId),
+    )
+    const own = sessionOf(await logIn())
+    expect(await ui('GET', '/ui/session', { cookie: own })).toMatchObject({
+      body: { role: 'operator', user: { user_id: eve.userId } },
+    })
+    expect(await ui('GET', '/ui/session', { cookie: eve.cookie })).toMatchObject({ status: 401 })
+    expect(await people.logIn(EMAIL)).toMatchObject({ status: 401 })
+    expect(await people.accept(link)).toMatchObject({ status: 404 })
+    await logIn()
+    expect(await ui('GET', '/ui/session', { cookie: own })).toMatchObject({ status: 200 })
   })
 })
 

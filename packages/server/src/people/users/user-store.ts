@@ -185,6 +185,10 @@ export async function setPassword(tx: Tx, userId: string, passwordHash: string):
   )
 }
 
+export async function removePassword(tx: Tx, userId: string): Promise<void> {
+  await tx.query('update people_user set password_hash = null where user_id = $1', [userId])
+}
+
 const NETWORKS_MAX = 10
 
 /** The newest first. */
