@@ -34,6 +34,7 @@ const pem = (name: string) =>
   readFileSync(new URL(`../../testkit/certs/${name}`, import.meta.url), 'utf8')
 const newCanary = (name: string) => `canary-${name}-${randomBytes(9).toString('hex')}`
 const canaries = {
+  wrongPassword: newCanary('wrong-user'),
   userPassword: newCanary('user'),
   adminToken: newCanary('admin'),
   databasePassword: newCanary('database'),
@@ -456,10 +457,14 @@ function echoTo(status: number): void {
 
 async function useSessions(o: { readonly email: string; readonly invitation: string }) {
   const password = canaries.userPassword
+  Object.assign(canaries, { invitation: o.invitation })
   await succeed('acceptInvitation', { body: { token: o.invitation, password }, token: '' })
   const logIn = { body: { email: o.email, password }, token: '' }
+  const wrong = { email: o.email, password: canaries.wrongPassword }
+  expect((await call('createSession', { body: wrong, token: '' })).status).toBe(401)
   await succeed('createSession', logIn)
   const [, cookie = ''] = /"set-cookie","([^;"]+)/.exec(answers.at(-1)?.text ?? '') ?? []
+  Object.assign(canaries, { sessionCookie: cookie.split('=')[1] })
   const headers = { cookie, origin: 'https://mail.example.com', 'x-postrider-session': '1' }
   for (const id of ['getSession', 'listSessions'] as const)
     await succeed(id, { headers, token: '' })
@@ -476,6 +481,8 @@ async function useSessions(o: { readonly email: string; readonly invitation: str
 async function usePeople(params: { readonly tenant_id: string }): Promise<void> {
   await succeed('getTenant', { params })
   await succeed('updateTenant', { params, body: { name: 'Acme' } })
+  const { tenant_id } = await succeed('createTenant', { body: { name: 'Gone' } })
+  await succeed('deleteTenant', { params: { tenant_id }, query: '?confirm=Gone' })
   const person = { email: 'ada@example.com', name: 'Ada' }
   const { user, invitation_url } = await succeed('createUser', {
     body: { ...person, role: 'operator' },
@@ -638,7 +645,7 @@ describe('secret values', () => {
     expect((await call('listWebhooks')).status).toBe(200)
   })
 
-  it('appear in no answer, except API keys in the answer that makes them', () => {
+  it('appear in no answer, except keys, links and cookies in the answer that makes them', () => {
     expect(answers.length).toBeGreaterThan(100)
     for (const [name, canary] of Object.entries(canaries)) {
       const ids = answers.filter(({ text }) => isIn(text, canary)).map(({ id }) => id)
@@ -646,6 +653,8 @@ describe('secret values', () => {
         apiKey: 'createTenant',
         secondApiKey: 'createApiKey',
         thirdApiKey: 'createKey',
+        invitation: 'createUser',
+        sessionCookie: 'createSession',
       }
       expect([name, ids]).toEqual([name, expected[name] === undefined ? [] : [expected[name]]])
     }

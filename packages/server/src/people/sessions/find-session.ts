@@ -20,12 +20,12 @@ export function createSessionFinder({ db }: { readonly db: Db }): Pick<SessionAc
     run: (hashes) => findSessionsByHash(db, hashes),
   })
   return {
-    async find(token, addressOf) {
+    async find(token, addressOf, isUse) {
       if (token.length > TOKEN_CHARS_MAX) return undefined
       const found = await lookups.find(networkOf(addressOf()), hashToken(token))
       if (found === undefined) return undefined
       // What fails is done by the next use: nobody waits for it.
-      if (found.isUseStale) touchSession(db, found.sessionId).catch(() => undefined)
+      if (isUse && found.isUseStale) touchSession(db, found.sessionId).catch(() => undefined)
       return toPerson(found)
     },
   }

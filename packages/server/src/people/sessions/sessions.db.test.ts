@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { COOKIE, cookieOf, ORIGIN, PASSWORD, usePeople } from '../../../test/people.ts'
 import { createLogger } from '../../platform/log.ts'
 import { createPeopleJanitor } from '../janitor.ts'
+import { createSessionFinder } from './find-session.ts'
 
 const people = usePeople()
 const { accept, ask, logIn, newPerson, ui } = people
@@ -78,6 +79,18 @@ describe('a session', () => {
         return rows.length
       })
       .toBe(1)
+  })
+
+  it('does not go on by an open stream, which only asks whether it is still there', async () => {
+    const { cookie } = await newPerson('viewer')
+    await people.db.query(`update people_session set last_used_at = now() - interval '11 hours'`)
+    const { find } = createSessionFinder(people)
+    expect(await find(cookie, () => '', false)).toMatchObject({ memberships: [{ role: 'viewer' }] })
+    await setTimeout(200)
+    const { rows } = await people.db.query(
+      `select from people_session where last_used_at > now() - interval '10 hours'`,
+    )
+    expect(rows).toEqual([])
   })
 
   it('is one of 50 of a user: the oldest ends when there are more', async () => {

@@ -216,7 +216,8 @@ function sessionGuard(guards: Guards, { config, method }: RouteOptions) {
   async function admitAgain(request: FastifyRequest): Promise<boolean> {
     if (sessions === undefined) return false
     try {
-      const person = await admitPerson(request, sessions)
+      // An open stream is no use: a page that was left alone logs out.
+      const person = await admitPerson(request, sessions, false)
       const { scopes } = await permitTenant(request, person, { rule, access: sessions })
       return scopes.join() === request.tenant.scopes.join()
     } catch (error) {

@@ -20,10 +20,14 @@ const TENANT_HEADER = tenantHeader.toLowerCase()
 const NO_SESSION = 'Unauthorized: log in first. There is no session, or it has ended'
 
 /** Who calls by the session's cookie. Throws 401, and 403 for a change that another page may have caused. */
-export async function admitPerson(request: FastifyRequest, access: SessionAccess): Promise<Person> {
+export async function admitPerson(
+  request: FastifyRequest,
+  access: SessionAccess,
+  isUse = true,
+): Promise<Person> {
   const token = readCookie(request.headers.cookie, access.cookieName)
   const person =
-    token === undefined ? undefined : await access.find(token, () => request.clientAddress)
+    token === undefined ? undefined : await access.find(token, () => request.clientAddress, isUse)
   if (person === undefined) throw new ApiError('unauthorized', { message: NO_SESSION })
   if (!isRead(request.method)) refuseForgery(request, access)
   request.person = person

@@ -25,8 +25,12 @@ export interface Membership {
 
 export interface SessionAccess {
   readonly cookieName: string
-  /** Asked for each request, so that a session that has ended ends everywhere at once. */
-  find(token: string, addressOf: () => string): Promise<Person | undefined>
+  /**
+   * Asked for each request, so that a session that has ended ends everywhere at once.
+   *
+   * @param isUse false: the session does not go on by it, as nobody did anything
+   */
+  find(token: string, addressOf: () => string, isUse: boolean): Promise<Person | undefined>
   /** Whether a page of that origin is the dashboard. */
   isOwnOrigin(origin: string, host: string | undefined): boolean
   hasTenant(tenantId: string): Promise<boolean>
