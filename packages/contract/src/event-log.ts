@@ -6,13 +6,13 @@ import { type Static, Type } from 'typebox'
 import {
   answer,
   closedObject,
+  jsonObject,
   nextPageToken,
   pageQuery,
   refIdFilter,
   timeOrDate,
 } from './common.ts'
 import { eventNames } from './deliveries.ts'
-import type { PostriderEvent } from './events.ts'
 import { emailLengthMax } from './mailers.ts'
 
 const eventFilters = {
@@ -53,27 +53,19 @@ export const streamsPerKeyMax = 1_000
 export const streamsPerTenantMax = 2_000
 export const streamsPerProcessMax = 4_000
 
-/** An event as a webhook gets it, with its id in the log. */
-export type ListedEvent = PostriderEvent & { event_id: string }
-
-export const listedEvent = Type.Unsafe<ListedEvent>({
-  type: 'object',
-  required: ['event_id', 'event', 'details'],
-  description: 'The event as a webhook gets it, and `event_id`',
-  properties: {
+export const listedEvent = closedObject(
+  {
     event_id: Type.String({
       description: 'Identifier of the event in the log',
       examples: ['evt_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
     }),
     event: Type.Enum([...eventNames], { description: 'Name of the event' }),
-    success: Type.Boolean({ description: 'Absent on `DOMAIN_VERIFICATION`' }),
-    details: Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      additionalProperties: true,
-      description: 'As a webhook gets them, see "Webhook requests"',
-    }),
+    success: Type.Optional(Type.Boolean({ description: 'Absent on `DOMAIN_VERIFICATION`' })),
+    details: jsonObject({ description: 'As a webhook gets them, see "Webhook requests"' }),
   },
-})
+  { description: 'The event as a webhook gets it, and `event_id`' },
+)
+export type ListedEvent = Static<typeof listedEvent>
 
 export const listEventsAnswer = answer({
   events: Type.Array(listedEvent, { description: 'Newest first' }),
