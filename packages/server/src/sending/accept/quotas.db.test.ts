@@ -245,6 +245,24 @@ describe('a quota', () => {
     await expect(send(tenantId)).rejects.toMatchObject({ code: 'quota_exceeded' })
   })
 
+  it('is not raised by a count during which the first mail of a day was accepted', async () => {
+    const tenantId = await newTenant({ emails_per_day: 3 })
+    await database.db.query(
+      'update tenants_usage set day = current_date - 1, in_day = 900 where tenant_id = $1',
+      [tenantId],
+    )
+    const counts = createUsageCounts({
+      ...deps(),
+      async countQueued(...asked) {
+        await send(tenantId)
+        return countQueued(...asked)
+      },
+    })
+    await counts.freshen(tenantId)
+    await flood(tenantId, 5)
+    expect(await recipientsOf(tenantId)).toBeLessThanOrEqual(3)
+  })
+
   it('is not known to a tenant without quotas: the statements are those of before', async () => {
     const [free, limited] = [await newTenant(), await newTenant({ emails_per_day: 9 })]
     await send(free)

@@ -156,9 +156,11 @@ export async function correctUsage(
   counted: CountedUsage,
 ): Promise<void> {
   const today = utcDay(kept.now)
+  // What was kept of a day before says nothing of today.
+  const keptToday = kept.day === today ? kept.inDay : 0
   await q.query(CORRECT, [
     ...[tenantId, kept.counts],
     ...[counted.queued - kept.queued, counted.storageBytes - kept.storageBytes, today],
-    ...[counted.emailsToday - kept.inDay, counted.emailsToday],
+    ...[counted.emailsToday - keptToday, counted.emailsToday],
   ])
 }
