@@ -115,4 +115,12 @@ describe('a CSV reader', () => {
     const written = records.map((record) => `${record.map(field).join(',')}\r\n`).join('')
     expect(read(written).map((one) => 'fields' in one && one.fields)).toEqual(records)
   })
+
+  it('looks through a piece once, however many lines it has', () => {
+    const lines = 600_000
+    let count = 0
+    for (const _ of createCsvReader().push('a\n'.repeat(lines))) count += 1
+    // Once for each line it would take a minute.
+    expect(count).toBe(lines)
+  })
 })

@@ -37,9 +37,12 @@ export function createCsvReader(charsMax = recordCharsMax): CsvReader {
 
   function* read(text: string, isEnd: boolean): Generator<CsvRecord | CsvFlaw, void, undefined> {
     let at = 0
+    // Sought again only behind it: a piece of many short lines is looked through once, not once for each.
+    let quote = text.indexOf('"')
     rest = ''
     while (at < text.length) {
       const lineEnd = text.indexOf('\n', at)
+      if (quote >= 0 && quote < at) quote = text.indexOf('"', at)
       if (isSkipping) {
         if (lineEnd < 0) return
         isSkipping = false
@@ -47,7 +50,7 @@ export function createCsvReader(charsMax = recordCharsMax): CsvReader {
         at = lineEnd + 1
         continue
       }
-      const scanned = scanRecord(text, { at, lineEnd, isEnd, charsMax })
+      const scanned = scanRecord(text, { at, lineEnd, quote, isEnd, charsMax })
       if (scanned === 'more') {
         rest = text.slice(at)
         return
@@ -91,6 +94,8 @@ interface Place {
   readonly at: number
   /** Of the first line; -1: it is not there yet. */
   readonly lineEnd: number
+  /** The next one, also of a later line; -1: there is none. */
+  readonly quote: number
   readonly isEnd: boolean
   readonly charsMax: number
 }
@@ -100,11 +105,10 @@ function scanRecord(
   text: string,
   place: Place,
 ): ScannedRecord | { readonly problem: string } | 'more' {
-  const { at, lineEnd, isEnd, charsMax } = place
+  const { at, lineEnd, quote, isEnd, charsMax } = place
   const end = lineEnd < 0 ? text.length : lineEnd
   const isOpen = lineEnd < 0 && !isEnd
   if (end - at > charsMax) return { problem: `is longer than ${charsMax} characters` }
-  const quote = text.indexOf('"', at)
   if (quote < 0 || quote >= end) {
     if (isOpen) return 'more'
     return { fields: withoutCr(text, at, end).split(','), next: end + 1, lines: 1 }
