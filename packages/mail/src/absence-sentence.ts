@@ -4,7 +4,7 @@
  * (quota, sender, policy) makes the sentence unknown, also one that nobody thought of. Read in reply-text.ts's form.
  */
 
-const setOf = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
+export const setOf = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
 
 /** One recipient. Several, as in `no valid recipients`, are nobody in particular. */
 const RECIPIENT = setOf(
@@ -23,15 +23,18 @@ const NOT = setOf(
 )
 const PRESENT = setOf(
   `exist exists existed existing existent find found known know knows registered recognized recognised recognize
-  recognise located locate listed present defined created provisioned assigned allocated identified identify match
-  matches matched matching such here there belong belongs valid`,
+  recognise located locate listed present defined created provisioned assigned allocated identified identify such
+  here there belong belongs valid`,
 )
+/** Of one thing with another: `name and address do not match`. */
+const MATCH = setOf('match matches matched matching')
+const ANY = setOf('any no nobody noone anybody')
 /** Says nothing by itself. */
 const BETWEEN = setOf(
-  `a an and any are be been being but by called can could did do does e-mail email got had has have i i'm id
+  `a an and any are be been being by called can could did do does e-mail email got had has have i i'm id
   in is it it's like local longer mail more anymore name named of on one or our own please recipient's so sorry
   specified that the their them these they this unfortunately user's virtual was we were which who with you're
-  within actually apparently exactly given entered destination smtp current currently-known real final`,
+  within actually apparently given entered destination smtp current currently-known real final`,
 )
 /** Between `no` and whom there is none of: `not a valid user`, `have no such local mailbox`. */
 const OF_RECIPIENT = setOf(
@@ -43,12 +46,13 @@ const PREFACE = setOf(
 /** Where: `at this server`, `on our mail system`, `in the organization`. */
 const PLACE =
   /\b(?:(?:in|on|at|of|by|with) )?(?:this|our|the|that|local) (?:(?:local|mail|e-?mail|smtp|virtual) )?(?:system|server|host|domain|machine|site|service|network|organi[sz]ation|company|school|university|institution|table|directory|database|location)\b/g
-const SAYS_OTHERWISE = /(?:\bnot|n't) (?:an? |be )?(?:unknown|invalid|wrong|illegal|incorrect)\b/
+/** A command without a recipient, and what is missing in a mailbox. */
+const NAMES_NOBODY =
+  /\bno (?:(?:valid|recipient|mail|email|e-mail|user) )?(?:user|username|userid|recipient|rcpt|address|mailbox|account)(?: name)?(?: was| is)? (?:given|specified|entered)\b|\b(?:in|within) (?:(?:the|this|that|an?|any) )?(?:mail-?box|mbox|inbox|account)\b/
 const WORDS_MAX = 24
 
 /** @returns the words that say it; undefined where any word may be of another matter */
 export function findAbsence(sentences: string): string | undefined {
-  if (SAYS_OTHERWISE.test(sentences)) return undefined
   const clauses = sentences
     .replace(PLACE, ' ')
     .replace(/\bunable to\b/g, 'unable')
@@ -67,14 +71,17 @@ function wordsOf(clause: string): readonly string[] {
     .filter((word) => /\p{L}/u.test(word))
 }
 
-function isKnown(word: string): boolean {
-  return [RECIPIENT, MISSING, NOT, PRESENT, BETWEEN].some((known) => known.has(word))
+/** Of the small vocabulary. */
+export function isKnown(word: string): boolean {
+  return [RECIPIENT, MISSING, NOT, PRESENT, MATCH, ANY, BETWEEN].some((known) => known.has(word))
 }
 
 function saysMissing(clause: readonly string[]): boolean {
   const has = (known: ReadonlySet<string>) => clause.some((word) => known.has(word))
   if (!has(RECIPIENT)) return false
-  return has(MISSING) || (has(NOT) && (has(PRESENT) || clause.some(isOfNone)))
+  if (NAMES_NOBODY.test(clause.join(' '))) return false
+  if (has(MATCH) && !has(ANY)) return false
+  return has(MISSING) || (has(NOT) && (has(PRESENT) || has(MATCH) || clause.some(isOfNone)))
 }
 
 /** `no mailbox` */

@@ -104,6 +104,8 @@ export interface AddressWords {
   readonly needsReply?: true
   /** Only where nothing else is said, for what speaks against it in that language is not known. */
   readonly isAll?: true
+  /** What may stand beside it is not known. */
+  readonly isOtherLanguage?: true
   /** Only of a report's own words: after a reply code it may be the sender's host. */
   readonly isReporters?: true
 }
@@ -142,6 +144,7 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   },
   {
     is: 'invalid_recipient',
+    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b(?:address|utilisat(?:eur|rice)|destinataire|adresse|compte|bo.te(?: (?:aux lettres|de r.ception|e?-?mail))?|messagerie|abonn.e?|alias)(?: (?:address|e-?mail|mail|.lectronique|de messagerie|du destinataire|de destination|demand.e?|indiqu.e?)){0,2}(?: (?:est|semble|a .t.))?(?: d.finitivement)? (?:inconnue?|introuvable|inexistante?|invalide|incorrecte?|n'existe (?:pas|plus)|n'est (?:pas|plus) (?:valide|acti[fv]e?|connue?|enregistr.e?|attribu.e?|utilis.e?|en service)|n'a pas .t. trouv.e?|d.sactiv.e?|supprim.e?|r.sili.e?|cl.tur.e?|d.finitivement ferm.e?|ferm.e? d.finitivement)(?![\p{L}])|\baucune? (?:utilisateur|destinataire|compte|bo.te|adresse) (?:de|avec|.|correspondante?) (?:(?:ce|cette) (?:nom|adresse))?|\b(?:impossible de|n'avons pas pu|n'a pas pu|ne peut) (?:trouver|localiser) (?:(?:l'|le |la |cette |cet |ce )(?:utilisateur|destinataire|adresse|compte|bo.te))|\bpersonne (?:ici )?(?:.|avec|de|sous) (?:ce|cette) (?:nom|adresse)\b|\bn'existe (?:pas|plus)\b|\bau moins un destinataire invalide\b`,
       'u',
@@ -149,30 +152,35 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   },
   {
     is: 'invalid_recipient',
+    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b${GERMAN}(?: address)?(?: (?:des|der) empf.nger(?:s|in)?)?(?: (?:mit|unter) (?:diesem|dem|dieser|der) (?:namen?|adresse|kennung))?(?: (?:ist|sind|wurde|konnte))?${GERMAN_PLACE}(?: (?:dauerhaft|endg.ltig|inzwischen|bereits|leider|uns))? (?:unbekannt|nicht${GERMAN_PLACE} (?:mehr )?(?:gefunden|bekannt|vorhanden|existent|g(?:.|ue)ltig|vergeben|registriert|eingerichtet|angelegt|aktiv)|ung(?:.|ue)ltig|deaktiviert|abgeschaltet|stillgelegt|aufgel(?:.|oe)st|entfernt|gel(?:.|oe)scht|(?:dauerhaft|endg.ltig) geschlossen)\b|${NOT_YOURS}\b${GERMAN}(?: address)? (?:existiert|gibt es)${GERMAN_PLACE} nicht(?: mehr)?\b|\b(?:unbekannte|ung(?:.|ue)ltige)[rsn]? ${GERMAN}(?:name)?\b|\b(?:keine?n?|niemand(?:en)?)(?: solche[rsn]?)?(?: ${GERMAN})? (?:gefunden|vorhanden|registriert|namens|mit (?:diesem|dem) namen|unter (?:dieser|der) adresse)\b|\b(?:konnten?|k.nnen?) (?:wir )?(?:den|die|das|diese[ns]?|keine?n?) ${GERMAN} nicht finden\b|\bkenn(?:t|en) (?:wir )?(?:keine?n?|diese[ns]?) ${GERMAN}(?: nicht)?\b|\bhat (?:das unternehmen|die firma) verlassen\b|\bnicht mehr (?:im unternehmen|in der firma|bei uns besch.ftigt)\b`,
     ),
   },
   {
     is: 'invalid_recipient',
+    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b(?:address|usuari[oa]|destinatari[oa]|buz.n|casilla|direcci.n|cuenta|correo|alias)(?: (?:de (?:correo(?: electr.nico)?|e-?mail|destino|usuario)|del destinatario|electr.nica|indicad[oa]|solicitad[oa]|address)){0,2}(?: a (?:la|el) que (?:escribe|escribi.|env.a))?(?: (?:ya|es|est.|fue|ha sido|se encuentra))?(?: (?:permanentemente|definitivamente))? (?:ha (?:expirado|caducado)(?: por falta de uso)?|desconocid[oa]|(?:ya )?no existe|inexistente|no (?:fue |ha sido )?(?:encontrad|localizad)[oa]|inv.lid[oa]|no (?:es |est. )?(?:v.lid|registrad|conocid|reconocid|asignad)[oa](?! para\b)|no (?:se )?encuentra|deshabilitad[oa]|desactivad[oa]|inactiv[oa]|(?:elimin|borr|cancel)ad[oa]|suprimid[oa]|dad[oa] de baja)\b|\bno existe (?:(?:el|la|un|una|dich[oa]|es[et][ea]?|ning.na?) ){0,2}(?:persona|usuario|cuenta|buz.n|casilla|direcci.n|destinatario)\b|\bno hay (?:ning.na? )(?:usuario|cuenta|buz.n|casilla|destinatario) (?:con|llamad[oa])\b|\b(?:ya )?no hay nadie (?:aqu. )?con (?:ese|este|tal|dicho) (?:e-?mail|correo|nombre|usuario)\b|\bno se (?:ha |pudo |puede |ha podido )?(?:encontr|localiz)(?:.|a|ado|ar|aron) (?:a |al |el |la |ning.n |ninguna |dich[oa] ){0,2}(?:usuari[oa]|destinatari[oa]|buz.n|casilla|direcci.n|cuenta|address)(?: de correo(?: electr.nico)?)?|\b(?:usuario|destinatario|direcci.n|cuenta|buz.n) (?:err.ne|incorrect)[oa]\b`,
     ),
   },
   {
     is: 'invalid_recipient',
+    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b(?:address|utente|destin(?:at)?\.|destinatario|casella(?: di posta)?|indirizzo|account|alias)(?: (?:address|elettronica|e-?mail|di posta elettronica|del destinatario|richiest[oa]|indicat[oa])){0,2}(?: (?:.'?|risulta|(?:. )?stat[oa]))? ?(?:bloccat[oa] per inutilizzo|sconosciut[oa]|inesistente|non (?:.'? )?(?:pi. )?(?:stat[oa] )?(?:esiste|esistente|trovat[oa]|valid[oa]|attiv[oa]|registrat[oa]|presente|conosciut[oa]|in uso)|errat[oa]|disattivat[oa]|disabilitat[oa]|cessat[oa]|(?:cancell|elimin)at[oa]|rimoss[oa]|dismess[oa])\b|\bnon esiste (?:(?:pi.|la|il|un|una|quest[oa]|l'|nessun) ?){0,2}(?:utente|casella|indirizzo|destinatario)\b|\bnessun[oa]? (?:utente|destinatario|account|casella|indirizzo) (?:trovat[oa]|con quest|corrispond)|\b(?:impossibile|non . stato possibile|non . possibile) (?:trovare|individuare) (?:(?:l'|il |la |questo |questa ) ?(?:utente|destinatario|casella|indirizzo|account))`,
     ),
   },
   {
     is: 'invalid_recipient',
+    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b(?:address|usu.ri[oa]|destinat.ri[oa]|conta|caixa(?: postal)?|endere.o|alias)(?: (?:de (?:e-?mail|correio|destino)|eletr.nic[oa]|do destinat.rio|informad[oa]|address)){0,2}(?: (?:.|est.|foi|encontra-se))?(?: (?:permanentemente|definitivamente))? (?:desconhecid[oa]|(?:j. )?n.o existe|inexistente|n.o (?:foi |est. |. )?(?:encontrad|localizad|cadastrad|registr?ad|conhecid|v.lid)[oa](?! para\b)|inv.lid[oa]|suspens[oa] por ina\w{1,12}|(?:desativ|cancel|encerr|apag|elimin)ad[oa]|inativ[oa]|exclu.d[oa]|removid[oa])\b|\bn.o existe (?:(?:o|a|um|uma|este|esta|nenhuma?) )?(?:usu.rio|destinat.rio|conta|caixa|endere.o)\b|\bnenhuma? (?:usu.rio|conta|caixa|destinat.rio) (?:encontrad[oa]|com este)|\bn.o (?:foi poss.vel|. poss.vel|conseguimos) (?:encontrar|localizar) (?:o |a |este |esta )(?:usu.rio|destinat.rio|conta|caixa|endere.o)|${NOT_YOURS}\b(?:address|gebruiker|geadresseerde|ontvanger|postvak|mailbox|account|(?:(?:e-?)?mail)?-?adres)(?: address)?(?: (?:is|werd|kon))?(?: hier)? (?:onbekend|bestaat (?:hier )?niet(?: meer)?|niet (?:meer )?(?:gevonden|worden gevonden|bekend|geldig|actief|in gebruik)|ongeldig|opgeheven|verwijderd|gedeactiveerd|uitgeschakeld)\b|\bonbekende? (?:gebruiker|ontvanger|adres)\b`,
     ),
   },
   {
     is: 'invalid_recipient',
+    isOtherLanguage: true,
     words: words(
       String.raw`(?<![\p{L}])${RUSSIAN}(?: (?:с таким (?:именем|адресом)|получателя|пользователя|электронной почты|address)){0,2}(?: больше)? (?:не (?:существует|найден[ао]?|зарегистрирован[ао]?|известен|значится)|неизвест(?:ен|на|ный)|удал[её]н[ао]?|отключ[её]н[ао]?|деактивирован[ао]?|недействител(?:ен|ьна))(?![\p{L}])|(?<![\p{L}])(?:нет такого|нет такой|неизвестный|несуществующий) ${RUSSIAN}|(?<![\p{L}])не удалось найти (?:address|${RUSSIAN})(?![\p{L}])|(?<![\p{L}])(?:користувач|отримувач|адрес[аи]|скриньк[аи]|address)(?: [a-z]{1,10})? не (?:існує|знайден[оа]?)(?![\p{L}])|(?<![\p{L}])невідом(?:ий|а) (?:користувач|отримувач|адреса)|(?<![\p{L}])тако(?:го|й) ${RUSSIAN} (?:нет|не существует)|(?:address|用户|用戶|使用者|收件人|收件者|收信人|邮箱|郵箱|信箱|地址|帐号|账号|帳號|账户|帐户)(?:名|地址|邮箱|信箱|帐号|账号|address|\s){0,3}(?:不存在|不存在于此|未找到|找不到|没有找到|无效|無效|未注册|已(?:被|经)?(?:停用|禁用|注销|删除|刪除|关闭))|(?:查无此|查無此|无此|無此|找不到(?:该|此)?|没有(?:该|此|这个)|不存在的|未知的?|无效的?)(?:用户|用戶|使用者|收件人|收件者|邮箱|信箱|地址|帐号|账号|帳號)|非本邮件系统用户`,
       'u',
@@ -181,6 +189,7 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   {
     is: 'invalid_recipient',
     isAll: true,
+    isOtherLanguage: true,
     words:
       /(?:odbiorca|u.ytkownik|konto|adres|skrzynka(?: pocztowa)?|address)(?: address)? (?:nie istnieje|nieznan[yae]|nie zosta.[ao]? znalezion[yae])|nieznan[yae] (?:odbiorca|u.ytkownik|adres)|nie ma takiego (?:u.ytkownika|konta|adresu|odbiorcy)|konto (?:odbiorcy )?(?:jest nieaktywne|zosta.o usuni.te)|(?:mottagaren|anv.ndaren|adressen|address) (?:finns inte|existerar inte|.r ok.nd|ok.nd)|ok.nd (?:mottagare|anv.ndare|adress)|ukendt (?:modtager|bruger|adresse)|(?:modtageren|brugeren|adressen|address) (?:findes ikke|eksisterer ikke|er ukendt)|ukjent (?:mottaker|bruker|adresse)|(?:mottakeren|brukeren|adressen|address) (?:finnes ikke|eksisterer ikke|er ukjent)|(?:k.ytt.j..|vastaanottajaa|osoitetta) ei (?:l.ydy|ole olemassa)|tuntematon (?:k.ytt.j.|vastaanottaja|osoite)|(?:u.ivatel|schr.nka|adresa|p..jemce|pou..vate.|pr.jemca|address) (?:neexistuje|nebyla? nalezena?|nen. zn.m)|nezn.m[ya.] (?:u.ivatel|p..jemce|adresa)|nincs ilyen (?:felhaszn.l.|c.m|c.mzett)|ismeretlen (?:felhaszn.l.|c.mzett)|(?:utilizatorul|adresa|destinatarul|contul) (?:\S{1,64} )?(?:nu exist.|(?:este )?(?:necunoscut|inexistent|invalid).?)(?![p{L}])|(?:utilizator|destinatar) (?:\S{1,64} )?(?:necunoscut|inexistent|invalid)(?![p{L}])|(?:felhaszn.l.|c.mzett|c.m|postafi.k) nem (?:l.tezik|tal.lhat.|ismert)|bilinmeyen (?:kullan.c.|al.c.|adres)|(?:pengguna|alamat|penerima) tidak (?:ditemukan|dikenal|ada)|(?:ng..i d.ng|đ.a ch.|h.p th.) kh.ng t.n t.i|(?:korisnik|adresa|uporabnik) (?:ne postoji|ne obstaja|nepoznat)|nepoznat[ai]? (?:korisnik|adresa)|(?:потребител(?:ят)?|адресът) не (?:съществува|е намерен)|няма такъв потребител|.γνωστος χρ.στης|ο χρ.στης δεν υπ.ρχει|(?:bu (?:adreste|sunucuda) )?b.yle bir (?:kullan.c.|adres|al.c.|hesap|posta kutusu) (?:yok|bulunamad.|mevcut de.il)|(?:kullan.c.|al.c.|adres|hesap|posta kutusu|address) (?:bulunamad.|mevcut de.il|bilinmiyor|ge.ersiz)|(?:ユーザー?|アドレス|宛先|受信者|メールボックス|address)[がは](?:存在しません|見つかりません(?:でした)?|登録されていません|不明です)|宛先(?:が)?不明|不明な(?:ユーザー?|宛先|受信者)|존재하지 않는 (?:사용자|수신자|주소|메일)|(?:사용자|수신자|주소|메일함)[가를이] (?:존재하지 않습니다|찾을 수 없습니다|없습니다)/,
   },
@@ -222,6 +231,7 @@ export const HARMLESS: readonly RegExp[] = [
   /\b(?:ihre|deine) (?:e-?mail|nachricht)(?: an address)? (?:konnte|wurde) nicht zugestellt(?: werden)?\b|\bvotre (?:message|courriel|e-?mail)(?: (?:.|pour|destin. .) address)? (?:n'a pas pu .tre|n'a pas .t.|ne peut pas .tre) (?:remis|distribu.|livr.|envoy.)|\b(?:su|tu) (?:mensaje|correo)(?: (?:a|para) address)? no (?:se (?:pudo|ha podido) entregar|(?:pudo|ha podido) ser entregado|fue entregado|ha sido entregado)|\bil (?:suo|tuo) messaggio(?: a address)? non (?:. stato|pu. essere) (?:recapitato|consegnato|inviato)|\b(?:a )?sua mensagem(?: para address)? n.o (?:p.de ser|foi) entregue|\buw (?:bericht|e-?mail)(?: aan address)? (?:kon|is|werd) niet (?:worden )?(?:bezorgd|afgeleverd)/g,
   /(?:recipient|destinat.rio|endere.o|destinatario|direcci.n|destinataire|adresse|empf(?:.|ae)nger|indirizzo|geadresseerde) (?:rejeitad[oa]|rechazad[oa]|rejet.e?|refus.e?|abgelehnt|abgewiesen|rifiutat[oa]|geweigerd)(?=$|[.,;:)!])/g,
   /\b(?:hard|permanent) bounce\b/g,
+  /\brequested (?:mail )?actions? (?:was |were )?(?:not taken|aborted)\b|\bsorry,? but\b|\bor e-?mail forwarding disabled\b|\bthis message was sent to\b|\bunavailable to take delivery of the message\b/g,
   /\byou(?:'ve| have)? (?:just )?(?:sent|tried to send|attempted to send|are (?:trying to send|sending)) (?:an? |your |the |this )?(?:e-?mail|message|mail) to\b/g,
   /(?<=[.;!] )(?:your |the |this )?(?:e-?mail|message|mail),? (?:was|is|has been) (?:refused|rejected|returned)(?=$|[.;!])/g,
   /\(other mx(?:es)? tried:[^()]{0,200}\)/g,
@@ -241,7 +251,6 @@ export const HARMLESS: readonly RegExp[] = [
   /\b(?:mail|message|delivery|recipient|address|transaction) (?:was |is |has been )?(?:refused|rejected|failed) ?(?:--?|:)(?= ?\S)/g,
   /\b(?:rejected|refused) by (?:(?:a|the) )?(?:remote |destination |recipient'?s? |next )?(?:mail |smtp )?(?:server|host|system|exchanger)\b|\bwhile talking to \S{1,255}/g,
   /\b(?:inactiv\w{1,6}|unused|not (?:been )?(?:used|accessed)) (?:for|in|over|since) [^.;!?]{0,30}(?:\btime\b|\blong\b|\bdays\b|\bmonths\b|\byears?\b)/g,
-  /(?<![:\da-f])\d\d:\d\d:\d\d(?![:\da-f])/g,
   /\bmail ?box name (?:is )?not allowed\b|\b(?:invalid|bad) (?:e-?mail |recipient ){0,2}address format\b/g,
   /\breturn(?:ed|ing)? to (?:the )?sender\b|\b(?:error|trouble|problem|while|when) sending (?:(?:your|the|this) )?(?:e-?mail|mail|message)\b/g,
   /\berror (?:has )?occurred while (?:trying to |attempting to )?(?:deliver|send)(?:ing)?\b/g,
@@ -265,6 +274,7 @@ export const HARMLESS: readonly RegExp[] = [
   /\b\d{4}-\d\d-\d\dt?\s?\d\d:\d\d(?::\d\d)?(?:\.\d{1,6})?z?/g,
   /\b(?:from|of|dated) (?:\d{4}[/-]\d{1,2}[/-]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d)(?![./-]?\d)/g,
   /\b(?:it'?s|it is|your message is|the message is) (?:attached|enclosed)(?: below)?(?=$|[.;!?,)])/g,
+  /(?<![:\da-f])\d\d:\d\d:\d\d(?![:\da-f])/g,
 ]
 
 /** An IP address beside a code is no cause by itself: servers write whom they talk to. */
@@ -287,14 +297,16 @@ export const AGAINST: Readonly<
   size: /\bsize|\blarge|\bbig(?:ger)?\b|quota|\bfull\b|\bspace\b|\bstorage\b|\bdisk\b|\bexceed|\blimit|\bcapacity\b|\btoo (?:many|much|long|fast|quickly|old)\b|\b\d{1,9} ?(?:[kmg]i?b|bytes)\b|\brates?\b|\bover ?loaded\b|\bmore mail\b|\busage\b|\bbandwidth\b/,
   time: /\btemporar|\bagain\b|\blater\b|\bretr(?:y|ied|ies)|\bmoment\b|\bcurrently\b|\bbusy\b|\bseconds?\b|\bminutes?\b|\bhours?\b|\bdays?\b|\bweek|\btomorrow\b|\bmonday\b|\bholiday|\bvacation\b|\btime|\buntil\b|\bwhile\b|\bdelay|\bdefer|\bsoon\b|\byet\b|\bwait|\bmaintenance\b|\bmigrat|\bbackup\b|\bnow\b|\btoday\b|\bqueue|\bin progress\b/,
   system:
-    /\bdown\b|\boffline\b|\bun(?:reachable|verified)\b|\bnot (?:be )?reach|\bfail-?over\b|\bdid(?: not|n'?t) (?:answer|respond)|\bat this point\b|\bgone away\b|\bcrash|\bi\/o\b|\binternal (?:\w{1,20} ){0,2}(?:errors?|fail|problem)|\bservfail\b|\b(?:look ?up|search|query|check|validation|resolution|dns|directory|data ?base|backend|server|system|configuration|ldap|sql|db)\b[^.;!?]{0,30}\b(?:fail|errors?\b|problem|trouble|unavailable|not available|locked\b|broken\b|missing\b)|\b(?:cannot|can ?not|can't|could not|couldn't|unable to) (?:open|read|access|contact|query)\b/,
+    /\b(?:user|recipient|mail ?box|account) (?:exists|does exist|is (?:known|valid))\b|\bdown\b|\boffline\b|\bun(?:reachable|verified)\b|\bnot (?:be )?reach|\bfail-?over\b|\bdid(?: not|n'?t) (?:answer|respond)|\bat this point\b|\bgone away\b|\bcrash|\bi\/o\b|\binternal (?:\w{1,20} ){0,2}(?:errors?|fail|problem)|\bservfail\b|\b(?:look ?up|search|query|check|validation|resolution|dns|directory|data ?base|backend|server|system|configuration|ldap|sql|db)\b[^.;!?]{0,30}\b(?:fail|errors?\b|problem|trouble|unavailable|not available|locked\b|broken\b|missing\b)|\b(?:cannot|can ?not|can't|could not|couldn't|unable to) (?:open|read|access|contact|query)\b/,
   inOtherLanguages:
     /\bexp.diteur|\b.metteur|\banmeld|\beinlog|authentifi|\bautentic|\biniciar sesi|absender|\bremitente|\bremetente|\bemisor|\bmittente|\bafzender|\bvo(?:tre|s) |\bihre?[rmns]? |\bsus? (?:correo|direcci|dominio|servidor|ip)|\b(?:tu[oa]|su[oa]|seu|sua) (?:dominio|server|indirizzo|servidor|endere|ip)|bloqu|blo[ck]?kier|blocc|geblokkeerd|sperr|abgelehnt|abgewiesen|zur.ckgewiesen|\brejet|rechaz|rejeit|rifiut|geweigerd|\bautori|\bnicht (?:erlaubt|berechtigt|erreichbar)|interdit|verboten|\bproib|vietat|\bfiltr|liste (?:noire|blanche)|lista (?:n[eo]|b[lri])|wei(?:ss|ß)e liste|positivliste|politique|pol.tica|richtlini|\bplein|\bvoll(?:es|en|er)?\b|.berf.llt|.berschritten|\bllen[oa]|\bpien[oa]\b|\bchei[oa]|\bvol\b|speicher|\bespace\b|\bespacio|\bspazio|\bespa.o|\bcuota|\bcota\b|\btaille|\bgr..e\b|\bzu gro|tama.o|tamanho|\bd.pass|\bexc[eé]d|super(?:ad|at)|\bl.mite|\bzu viele|\btrop\b|\bdemasiad|\btropp|\bte veel|tempor.r|tempora[ln]|\bplus tard|r.essay|\bsp.ter|sp(?:.|ae)ter\b|\berneut|\bversuch|\bintent|reintent|\bm.s tarde|\bpi. tardi|riprov|\bmais tarde|\btente\b|\bopnieuw|\bderzeit|\bzurzeit|\bmomentan|actual?mente|attualmente|actuellement|\bstunden?\b|\bheures?\b|\bhoras?\b|\bminut|courrier ind|ind.sirable|unerw.nscht|\banh.ng|pi.ce jointe|\badjunto|\ballegat|conten(?:u|ido|uto|.do)\b|\binhalt|indisponi|no disponible|non disponibile|ausgefallen|\bpanne\b|hors service|\bgest.rt|fuera de servicio|переполнен|полон|квот|лимит|превы|повтор|позже|позднее|временн|попроб|спам|отправител|заблок|блокир|политик|откл[оа]н|отказ|запрещ|доступ|вирус|満|满|滿|容量|配额|超过|超出|超限|过大|太大|暂|暫|稍后|稍後|重试|再试|繁忙|垃圾|拒|策略|限制|频率|频繁|黑名单|屏蔽|阻止|发件|發件|寄件|发信|来信|病毒|权限|认证|身份|内容|一時|送信|制限|迷惑|pe.na skrzynka|przepe.nion|nadawc|p..niej|tymczas|odrzuc|g.nderen|engel|ge.ici|kota\b|\bdolu\b|daha sonra/,
 }
 
-/** What the words for an address would hide, for they end within it: it is the sender's, or it passes. */
+/**
+ * What the words for an address would hide, for they end within it: it is the sender's, a host's or of
+ * several, it passes, or it is not so. */
 export const AGAINST_WITHIN =
-  /\byour (?:own )?(?:(?:e-?)?mail |user |smtp )?(?:address(?! book)|account|mail ?box|user ?(?:name|id)?\b|domain|host|log ?in)\b|\bcurrently (?:disabled|inactive|deactivated|not active)\b/
+  /\byour (?:own )?(?:(?:e-?)?mail |user |smtp )?(?:address(?! book)|account|mail ?box|user ?(?:name|id)?\b|domain|host|log ?in)\b|\bcurrently (?:disabled|inactive|deactivated|not active)\b|\b(?:one of (?:the |your )?|[2-9]\d{0,5} )(?:recipients|users|addresses|mail ?boxes|accounts)\b|\byou're (?:not|an?)\b|(?:\bnot|n't|\bno means) (?:an? |be )?(?:unknown|invalid|wrong|illegal|incorrect)\b|(?:\bnot|n't) (?:because|mean|that)\b|\bnone of:|\b(?:no|find|locate|unknown) (?:the |an? |matching )?address (?:found$|of (?:the )?host|for (?:the |that |this )?host|records?\b)/
 
 /**
  * Of these the broad words above are a part, and beside a code that is about the address (5.1.1) they say

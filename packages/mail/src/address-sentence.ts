@@ -10,6 +10,7 @@ import {
   WEAK_BESIDE_CODE,
   WILL_PASS,
 } from './address-evidence.ts'
+import { isPlainBeside } from './beside-address.ts'
 import type { FailureCategory } from './failure-category.ts'
 import type { ReplyFacts } from './reply-text.ts'
 
@@ -37,6 +38,8 @@ const ADDRESS_WORDS_ALL = ADDRESS_WORDS.map((one) => ({
 const MAILBOX_FULL = 552
 /** RFC 5321 §4.2.3: in parameters. The domain may be the sender's, or the one of HELO. */
 const SYNTAX_ERROR = 501
+/** In the place of words about a recipient; no reply has a reason to have it. */
+const MARK = '\u0001'
 const LETTER = /\p{L}/u
 
 export function readSentences({
@@ -60,7 +63,8 @@ export function readSentences({
   const isClean = !isContrary && !speaksOfMore(rest) && !isOfLogin(code)
   const isAlone = !LETTER.test(rest.replace(/\baddress\b/g, ' '))
   const isAny = rest !== cleared
-  for (const { is, all, isAll } of isClean && isAny ? known : []) {
+  const isPlain = isClean && isAny && isPlainBeside(markedOf(cleared, known), MARK)
+  for (const { is, all, isAll } of isPlain ? known : []) {
     const found = isAll === true && !isAlone ? null : findFirst(all, cleared)
     if (found !== null) {
       const said = found[0].trim()
@@ -71,6 +75,18 @@ export function readSentences({
   const saying =
     absence === undefined ? undefined : ({ is: 'invalid_recipient', said: absence } as const)
   return { saying, isContrary, isContraryToCode }
+}
+
+/** Only of English words: what may stand beside those of other languages is not known. */
+function markedOf(cleared: string, known: typeof ADDRESS_WORDS_ALL): string {
+  return known.reduce(
+    (left, { all, isOtherLanguage }) =>
+      left.replace(all, (words) => {
+        if (isOtherLanguage) return ' '
+        return /\b(?:called|named)$/.test(words) ? ` ${MARK} named` : ` ${MARK} `
+      }),
+    cleared,
+  )
 }
 
 /** Of a global pattern, which goes on where it last was. */

@@ -12,7 +12,7 @@ const NAMED_DOMAINS = [
     'gi',
   ),
   new RegExp(
-    String.raw`(?<![\w.@-])${HOST}["')>\]]?:? (?:(?:does not|doesn't) exist|(?:host |domain )?(?:is )?(?:not found|unknown))`,
+    String.raw`(?<![\w.@-])${HOST}["')>\]]?:? (?:(?:does not|doesn't) (?:exist|have)\b|has no\b|(?:host |domain )?(?:is )?(?:not found|unknown))`,
     'gi',
   ),
 ]
