@@ -27,6 +27,7 @@ import { createJsonReader } from './body/json-reader.ts'
 import { createSchemaCompiler } from './body/validation.ts'
 import {
   type AuthenticateKey,
+  admitSlowBodiesAgain,
   checkRequestLine,
   guardRoutes,
   markRequest,
@@ -119,6 +120,7 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
     request.isUnderWay = false
   }
   const handleError = createErrorHandler(o.log)
+  const monotonicMs = o.monotonicMs ?? (() => performance.now())
   const escapes = createBrokenEscapes()
   const app = fastify({
     logger: false,
@@ -185,6 +187,7 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
     },
   })
   app.setErrorHandler(handleError)
+  admitSlowBodiesAgain(app, monotonicMs)
   acceptOnlyJson(app)
   checkSchemas(app)
   app.addHook('onRoute', ({ url, config }) => {
@@ -202,11 +205,11 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
     monotonicMs: o.monotonicMs,
   })
   guardRoutes(app, {
-    ...{ authenticateKey, adminToken, operatorAccess, sessions, wrongKeys, underWay },
+    ...{ authenticateKey, adminToken, operatorAccess, sessions, wrongKeys, underWay, monotonicMs },
   })
   const bodies = boundBodies(app, {
     limits: o.bodyLimits,
-    monotonicMs: o.monotonicMs ?? (() => performance.now()),
+    monotonicMs,
   })
   o.metrics.gaugeOf('http_body_bytes', 'Memory that request bodies take', 'state', () => ({
     taken: bodies.takenBytes(),

@@ -73,6 +73,8 @@ declare module 'fastify' {
     /** Asks again what admitted it: for what goes on after the answer has begun. Its guard sets it. */
     admitAgain: ((request: FastifyRequest) => Promise<boolean>) | undefined
     isStillAdmitted(): Promise<boolean>
+    /** When it was admitted, by a clock that never steps. */
+    admittedAtMs: number
     /**
      * It is answered for as long as its caller stays: it counts no longer among the requests under way,
      * and a reader that takes nothing is waited for longer.
@@ -146,11 +148,28 @@ export interface Guards {
   readonly operatorAccess: OperatorAccess | undefined
   /** Without it, no session opens anything. */
   readonly sessions: SessionAccess | undefined
+  readonly monotonicMs: () => number
+}
+
+/** A body that took longer than this: the key may have been revoked, and the user removed. */
+const STALE_MS = 1_000
+
+/** Who holds a call open by a slow body keeps no rights by that. */
+export function admitSlowBodiesAgain(app: FastifyInstance, monotonicMs: () => number): void {
+  app.decorateRequest('admittedAtMs', 0)
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.admitAgain === undefined || monotonicMs() - request.admittedAtMs < STALE_MS)
+      return done()
+    const message =
+      'Unauthorized: since the call began, the key or session has ended, or its rights have changed'
+    const refusal = new ApiError('unauthorized', { message })
+    request.isStillAdmitted().then((is) => done(is ? undefined : refusal), done)
+  })
 }
 
 /** Adds to each route the guard that it declares. */
 export function guardRoutes(app: FastifyInstance, guards: Guards): void {
-  const { adminToken } = guards
+  const { adminToken, monotonicMs } = guards
   const isAdmin = (given: string) => adminToken !== undefined && isSameSecret(given, adminToken)
   app.decorateRequest('person', undefined)
   app.addHook('onRoute', (route) => {
@@ -158,6 +177,7 @@ export function guardRoutes(app: FastifyInstance, guards: Guards): void {
     if (byKey === undefined) return
     const bySession = sessionGuard(guards, route)
     const guard: onRequestHookHandler = function (request, reply, done) {
+      request.admittedAtMs = monotonicMs()
       if (isSessionCall(request)) bySession(request, reply, done)
       else byKey.call(this, request, reply, done)
     }
@@ -202,10 +222,10 @@ function sessionGuard(guards: Guards, { config, method }: RouteOptions) {
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (sessions === undefined) throw new ApiError('unauthorized')
     const person = await admitPerson(request, sessions)
+    request.admitAgain = admitAgain
     if (isAdmin) return permitOperator(person, rule)
     const permitted = await permitTenant(request, person, { rule, access: sessions })
     request.identity = { ...permitted, keyId: person.userId }
-    request.admitAgain = admitAgain
     // The caller went away meanwhile: nobody would count it down.
     if (reply.raw.closed) return
     const refusal = underWay.begin(person.userId)
@@ -218,6 +238,10 @@ function sessionGuard(guards: Guards, { config, method }: RouteOptions) {
     try {
       // An open stream is no use: a page that was left alone logs out.
       const person = await admitPerson(request, sessions, false)
+      if (isAdmin) {
+        permitOperator(person, rule)
+        return true
+      }
       const { scopes } = await permitTenant(request, person, { rule, access: sessions })
       return scopes.join() === request.tenant.scopes.join()
     } catch (error) {

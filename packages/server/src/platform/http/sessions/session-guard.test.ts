@@ -1,5 +1,6 @@
 /** Calls by a session, without a database. */
-import { beforeEach, expect, it } from 'vitest'
+import { connect } from 'node:net'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createLogger } from '../../log.ts'
 import { createMetrics } from '../../metrics.ts'
 import { createHttpApp, type HttpApp } from '../app.ts'
@@ -16,15 +17,28 @@ const owner: Person = {
 
 let app: HttpApp
 let person: Person | undefined
+let isKey = true
+/** Who calls was asked. */
+let asked = Promise.withResolvers<void>()
+let nowMs = 0
 beforeEach(() => {
   person = owner
+  isKey = true
+  nowMs = 0
   app = createHttpApp({
     log: createLogger({ level: 'silent' }),
     metrics: createMetrics(),
-    authenticateKey: () => undefined,
+    authenticateKey: () => {
+      asked.resolve()
+      return isKey ? { tenantId, keyId: 'key_a', scopes: [] } : undefined
+    },
+    monotonicMs: () => nowMs,
     sessions: {
       cookieName: 'c',
-      find: async () => person,
+      find: async () => {
+        asked.resolve()
+        return person
+      },
       isOwnOrigin: (origin) => origin === 'https://mail.example.com',
       hasTenant: async () => true,
     },
@@ -54,4 +68,79 @@ it('counts the calls of one user at once, as those of a key', async () => {
   slow.resolve({})
   expect(await first).toBe(200)
   for (let n = 0; n < 3; n++) expect(await call()).toBe(200)
+})
+
+describe('a call whose body comes slowly', () => {
+  const BEARER = { authorization: 'Bearer key' }
+  let changes = 0
+
+  /** Sends the head, waits for what happens meanwhile, and sends the body. */
+  async function statusOf(
+    path: string,
+    given: Readonly<Record<string, string>>,
+    meanwhile: () => void,
+  ): Promise<number> {
+    changes = 0
+    const isAdmin = path.includes('/admin/')
+    const config = isAdmin ? { auth: 'admin' as const } : { auth: 'tenant' as const }
+    asked = Promise.withResolvers()
+    app.post(
+      path.replace('/ui/api', ''),
+      { config, schema: { body: { type: 'object' } } },
+      async () => {
+        changes += 1
+        return {}
+      },
+    )
+    const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+    const socket = connect(Number(address.port), address.hostname)
+    const lines = Object.entries({
+      ...{ host: address.host, connection: 'close', 'content-type': 'application/json' },
+      ...{ 'content-length': '2', ...given },
+    }).map(([name, value]) => `${name}: ${value}`)
+    socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n{`)
+    await asked.promise
+    await new Promise(setImmediate)
+    meanwhile()
+    socket.write('}')
+    let answer = ''
+    for await (const piece of socket) answer += String(piece)
+    return Number(answer.split(' ')[1])
+  }
+
+  it.each<[string, string, Readonly<Record<string, string>>, () => void]>([
+    ['the session has ended', '/ui/api/v1/change', headers, () => (person = undefined)],
+    [
+      'the user has another role',
+      '/ui/api/v1/change',
+      headers,
+      () => (person = { ...owner, memberships: [{ tenantId, role: 'viewer', content: false }] }),
+    ],
+    ['the key was revoked', '/v1/change', BEARER, () => (isKey = false)],
+  ])('is 401 when %s meanwhile', async (_, path, given, change) => {
+    const status = await statusOf(path, given, () => {
+      change()
+      nowMs += 1_000
+    })
+    expect([status, changes]).toEqual([401, 0])
+  })
+
+  it('is 401 on the routes of the operator, too', async () => {
+    person = { ...owner, operatorRole: 'operator', memberships: [] }
+    const status = await statusOf('/ui/api/admin/v1/change', headers, () => {
+      person = { ...owner, operatorRole: 'operator_viewer', memberships: [] }
+      nowMs += 1_000
+    })
+    expect([status, changes]).toEqual([401, 0])
+  })
+
+  it.each([
+    ['/ui/api/v1/change', headers],
+    ['/v1/change', BEARER],
+  ])('goes on when nothing has changed: %s', async (path, given) => {
+    const status = await statusOf(path, given, () => {
+      nowMs += 60_000
+    })
+    expect([status, changes]).toEqual([200, 1])
+  })
 })
