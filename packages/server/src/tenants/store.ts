@@ -61,6 +61,12 @@ export async function hasTenant(q: Queryable, tenantId: string): Promise<boolean
   return rows.length > 0
 }
 
+/** SQL: as `hasTenant`, of the tenant in a column of another capability's statement. */
+export function isTenantThere(column: string): string {
+  return `exists (
+    select from tenants_tenant t where t.tenant_id = ${column} and t.state <> 'deleting')`
+}
+
 /** By id. Those that do not exist are left out. */
 export async function findTenantNames(
   q: Queryable,

@@ -185,6 +185,18 @@ describe('calls by a session', () => {
       ).toMatchObject({ status: 400, body: { errors: [{ path: '/X-Postrider-Tenant' }] } })
   })
 
+  it('open nothing in a tenant from the moment on in which its deletion begins', async () => {
+    const { acme, other, admin } = people
+    const { cookie } = await newPerson('owner', { tenants: [acme.tenantId, other.tenantId] })
+    const deleted = await admin('DELETE', `/tenants/${acme.tenantId}?confirm=Acme`)
+    expect(deleted.status).toBeLessThan(300)
+    const call = (tenantId: string) => ui('GET', suppressions, { cookie, tenantId })
+    expect(await call(acme.tenantId)).toMatchObject({ status: 403 })
+    expect(await call(other.tenantId)).toMatchObject({ status: 200 })
+    const told = await ui('GET', '/ui/session', { cookie })
+    expect(told.body.tenants).toMatchObject([{ tenant_id: other.tenantId }])
+  })
+
   it('of an operator open every tenant; one that is not there is 404', async () => {
     const { cookie } = await newPerson('operator_viewer')
     const { tenantId } = people.other

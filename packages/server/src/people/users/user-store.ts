@@ -5,12 +5,15 @@
 import type { OperatorRole } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 import type { Membership } from '../../platform/http/sessions/session.ts'
+import { isTenantThere } from '../../tenants/index.ts'
 import { deleteSetupLinks } from '../invitations/invitation-store.ts'
 import type { StoredUser } from './user.ts'
 
+/** Without tenants that are being deleted: nobody calls for these any more. */
 export const MEMBERSHIPS = `(select coalesce(json_agg(json_build_object(
       'tenantId', m.tenant_id, 'role', m.role, 'content', m.content) order by m.tenant_id), '[]')
-     from people_member m where m.user_id = u.user_id) as memberships`
+     from people_member m
+    where m.user_id = u.user_id and ${isTenantThere('m.tenant_id')}) as memberships`
 
 const COLUMNS = `u.user_id as "userId", u.email, u.name, u.operator_role as "operatorRole", u.content,
   u.created_at as "createdAt", u.activated_at as "activatedAt", ${MEMBERSHIPS}`
