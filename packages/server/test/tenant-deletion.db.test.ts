@@ -171,6 +171,21 @@ describe('the deletion of a tenant', () => {
     expect(Object.entries(rest).filter(([, n]) => n > 0)).toEqual([])
   }, 60_000)
 
+  it('ends only when a round finds nothing a while after the last that removed something', async () => {
+    const { db } = database
+    await tenantLike(tenantId)
+    await admin('DELETE', deletePath())
+    await db.query(
+      `update tenants_deletion set requested_at = now() - interval '1 hour' where tenant_id = $1`,
+      [tenantId],
+    )
+    await worker({ settleMs: 60_000 }).runOnce()
+    expect((await admin('GET', `/tenants/${tenantId}`)).body.tenant.state).toBe('deleting')
+    await db.query(`update tenants_deletion set due_at = now() where tenant_id = $1`, [tenantId])
+    await worker({ settleMs: 60_000 }).runOnce()
+    expect((await admin('GET', `/tenants/${tenantId}`)).status).toBe(404)
+  }, 60_000)
+
   it('ends its keys at once, and lets nobody act for it', async () => {
     const call = (token: string, headers = {}) =>
       app.inject({ url: '/v1/keys', headers: { authorization: `Bearer ${token}`, ...headers } })

@@ -5,7 +5,8 @@
  *
  * Nothing is remembered between pieces: a process that goes on after another begins with the first table, and
  * finds it empty. The tenant's own row goes last, when a whole round has found nothing and what was under way at
- * the beginning has ended.
+ * the beginning has ended. A round that found something is followed by a rest: what other processes read of it
+ * before, and still hold, they have forgotten by the next one.
  */
 import { setTimeout } from 'node:timers/promises'
 import {
@@ -45,7 +46,10 @@ const RENEW_MS = 15_000
 /** Then the next tenant has its turn. */
 const TURN_MS = 5 * 60_000
 const REST_MS_MAX = 1_000
-/** Longer than a request lasts that was let in before (`requestMs` of platform/http), and its work. */
+/**
+ * Longer than a request lasts that was let in before (`requestMs` of platform/http), and its work; and than what
+ * trackers hold in memory (createKnownCopies).
+ */
 const SETTLE_MS = 3 * 60_000
 
 type RoundEnd = 'empty' | 'removed' | 'in use' | 'stopped'
@@ -72,7 +76,8 @@ export function createDeletionWorker(deps: DeletionDeps): Loop & { runOnce(): Pr
       if (isEnded) log.info({ tenant_id: deletion.tenantId }, 'tenant.deleted')
       return
     }
-    const waitMs = end === 'empty' ? leftMs : end === 'in use' ? IN_USE_WAIT_MS : 0
+    const waits = { empty: leftMs, removed: settleMs, 'in use': IN_USE_WAIT_MS, stopped: 0 }
+    const waitMs = waits[end]
     await db.transaction((tx) => putOffDeletions(tx, [{ ...deletion, waitMs, isTry: false }]))
   }
 

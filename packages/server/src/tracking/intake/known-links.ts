@@ -30,13 +30,22 @@ export interface KeyedHit {
 const URLS_MAX = 20_000
 /** Each may have 10 KiB of custom_args. */
 const COPIES_MAX = 5_000
+/**
+ * Then it is asked for again: its tenant may have been deleted, which ends only when this time is over
+ * (tenants/deletion/deletion-worker.ts).
+ */
+const COPY_MS = 60_000
 
-export function createKnownCopies(): KnownCopies {
+export function createKnownCopies(monotonicMs = () => performance.now()): KnownCopies {
   const urls = createBoundedMap<string, string>(URLS_MAX)
-  const copies = createBoundedMap<string, TrackedCopy>(COPIES_MAX)
+  const copies = createBoundedMap<string, { copy: TrackedCopy; untilMs: number }>(COPIES_MAX)
   return {
     async copiesOf(q, hits) {
-      const found = hits.map(({ key }) => copies.get(key))
+      const untilMs = monotonicMs() + COPY_MS
+      const found = hits.map(({ key }) => {
+        const known = copies.get(key)
+        return known !== undefined && known.untilMs > monotonicMs() ? known.copy : undefined
+      })
       const missing = new Map<string, Hit>()
       for (const [i, { key, hit }] of hits.entries())
         if (found[i] === undefined) missing.set(key, hit)
@@ -44,7 +53,7 @@ export function createKnownCopies(): KnownCopies {
       const read = await findTrackedCopies(q, [...missing.values()])
       const news = new Map([...missing.keys()].map((key, i) => [key, read[i]]))
       for (const [key, copy] of news)
-        if (copy !== undefined && copy.deliveredAt !== null) copies.set(key, copy)
+        if (copy !== undefined && copy.deliveredAt !== null) copies.set(key, { copy, untilMs })
       return hits.map(({ key }, i) => found[i] ?? news.get(key))
     },
     knownUrl: (place) => urls.get(urlKey(place)),
