@@ -10,6 +10,7 @@ import { ApiError } from '../errors.ts'
 export const thingOfParameter: Readonly<Record<string, string>> = {
   ref_id: 'email',
   email: 'suppressed address',
+  webhook_id: 'webhook',
   delivery_id: 'webhook delivery',
   mailer_id: 'mailer',
   app_id: 'OAuth app',
