@@ -104,8 +104,6 @@ export interface AddressWords {
   readonly needsReply?: true
   /** Only where nothing else is said, for what speaks against it in that language is not known. */
   readonly isAll?: true
-  /** What may stand beside it is not known. */
-  readonly isOtherLanguage?: true
   /** Only of a report's own words: after a reply code it may be the sender's host. */
   readonly isReporters?: true
 }
@@ -144,7 +142,6 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   },
   {
     is: 'invalid_recipient',
-    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b(?:address|utilisat(?:eur|rice)|destinataire|adresse|compte|bo.te(?: (?:aux lettres|de r.ception|e?-?mail))?|messagerie|abonn.e?|alias)(?: (?:address|e-?mail|mail|.lectronique|de messagerie|du destinataire|de destination|demand.e?|indiqu.e?)){0,2}(?: (?:est|semble|a .t.))?(?: d.finitivement)? (?:inconnue?|introuvable|inexistante?|invalide|incorrecte?|n'existe (?:pas|plus)|n'est (?:pas|plus) (?:valide|acti[fv]e?|connue?|enregistr.e?|attribu.e?|utilis.e?|en service)|n'a pas .t. trouv.e?|d.sactiv.e?|supprim.e?|r.sili.e?|cl.tur.e?|d.finitivement ferm.e?|ferm.e? d.finitivement)(?![\p{L}])|\baucune? (?:utilisateur|destinataire|compte|bo.te|adresse) (?:de|avec|.|correspondante?) (?:(?:ce|cette) (?:nom|adresse))?|\b(?:impossible de|n'avons pas pu|n'a pas pu|ne peut) (?:trouver|localiser) (?:(?:l'|le |la |cette |cet |ce )(?:utilisateur|destinataire|adresse|compte|bo.te))|\bpersonne (?:ici )?(?:.|avec|de|sous) (?:ce|cette) (?:nom|adresse)\b|\bn'existe (?:pas|plus)\b|\bau moins un destinataire invalide\b`,
       'u',
@@ -152,35 +149,30 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   },
   {
     is: 'invalid_recipient',
-    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b${GERMAN}(?: address)?(?: (?:des|der) empf.nger(?:s|in)?)?(?: (?:mit|unter) (?:diesem|dem|dieser|der) (?:namen?|adresse|kennung))?(?: (?:ist|sind|wurde|konnte))?${GERMAN_PLACE}(?: (?:dauerhaft|endg.ltig|inzwischen|bereits|leider|uns))? (?:unbekannt|nicht${GERMAN_PLACE} (?:mehr )?(?:gefunden|bekannt|vorhanden|existent|g(?:.|ue)ltig|vergeben|registriert|eingerichtet|angelegt|aktiv)|ung(?:.|ue)ltig|deaktiviert|abgeschaltet|stillgelegt|aufgel(?:.|oe)st|entfernt|gel(?:.|oe)scht|(?:dauerhaft|endg.ltig) geschlossen)\b|${NOT_YOURS}\b${GERMAN}(?: address)? (?:existiert|gibt es)${GERMAN_PLACE} nicht(?: mehr)?\b|\b(?:unbekannte|ung(?:.|ue)ltige)[rsn]? ${GERMAN}(?:name)?\b|\b(?:keine?n?|niemand(?:en)?)(?: solche[rsn]?)?(?: ${GERMAN})? (?:gefunden|vorhanden|registriert|namens|mit (?:diesem|dem) namen|unter (?:dieser|der) adresse)\b|\b(?:konnten?|k.nnen?) (?:wir )?(?:den|die|das|diese[ns]?|keine?n?) ${GERMAN} nicht finden\b|\bkenn(?:t|en) (?:wir )?(?:keine?n?|diese[ns]?) ${GERMAN}(?: nicht)?\b|\bhat (?:das unternehmen|die firma) verlassen\b|\bnicht mehr (?:im unternehmen|in der firma|bei uns besch.ftigt)\b`,
     ),
   },
   {
     is: 'invalid_recipient',
-    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b(?:address|usuari[oa]|destinatari[oa]|buz.n|casilla|direcci.n|cuenta|correo|alias)(?: (?:de (?:correo(?: electr.nico)?|e-?mail|destino|usuario)|del destinatario|electr.nica|indicad[oa]|solicitad[oa]|address)){0,2}(?: a (?:la|el) que (?:escribe|escribi.|env.a))?(?: (?:ya|es|est.|fue|ha sido|se encuentra))?(?: (?:permanentemente|definitivamente))? (?:ha (?:expirado|caducado)(?: por falta de uso)?|desconocid[oa]|(?:ya )?no existe|inexistente|no (?:fue |ha sido )?(?:encontrad|localizad)[oa]|inv.lid[oa]|no (?:es |est. )?(?:v.lid|registrad|conocid|reconocid|asignad)[oa](?! para\b)|no (?:se )?encuentra|deshabilitad[oa]|desactivad[oa]|inactiv[oa]|(?:elimin|borr|cancel)ad[oa]|suprimid[oa]|dad[oa] de baja)\b|\bno existe (?:(?:el|la|un|una|dich[oa]|es[et][ea]?|ning.na?) ){0,2}(?:persona|usuario|cuenta|buz.n|casilla|direcci.n|destinatario)\b|\bno hay (?:ning.na? )(?:usuario|cuenta|buz.n|casilla|destinatario) (?:con|llamad[oa])\b|\b(?:ya )?no hay nadie (?:aqu. )?con (?:ese|este|tal|dicho) (?:e-?mail|correo|nombre|usuario)\b|\bno se (?:ha |pudo |puede |ha podido )?(?:encontr|localiz)(?:.|a|ado|ar|aron) (?:a |al |el |la |ning.n |ninguna |dich[oa] ){0,2}(?:usuari[oa]|destinatari[oa]|buz.n|casilla|direcci.n|cuenta|address)(?: de correo(?: electr.nico)?)?|\b(?:usuario|destinatario|direcci.n|cuenta|buz.n) (?:err.ne|incorrect)[oa]\b`,
     ),
   },
   {
     is: 'invalid_recipient',
-    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b(?:address|utente|destin(?:at)?\.|destinatario|casella(?: di posta)?|indirizzo|account|alias)(?: (?:address|elettronica|e-?mail|di posta elettronica|del destinatario|richiest[oa]|indicat[oa])){0,2}(?: (?:.'?|risulta|(?:. )?stat[oa]))? ?(?:bloccat[oa] per inutilizzo|sconosciut[oa]|inesistente|non (?:.'? )?(?:pi. )?(?:stat[oa] )?(?:esiste|esistente|trovat[oa]|valid[oa]|attiv[oa]|registrat[oa]|presente|conosciut[oa]|in uso)|errat[oa]|disattivat[oa]|disabilitat[oa]|cessat[oa]|(?:cancell|elimin)at[oa]|rimoss[oa]|dismess[oa])\b|\bnon esiste (?:(?:pi.|la|il|un|una|quest[oa]|l'|nessun) ?){0,2}(?:utente|casella|indirizzo|destinatario)\b|\bnessun[oa]? (?:utente|destinatario|account|casella|indirizzo) (?:trovat[oa]|con quest|corrispond)|\b(?:impossibile|non . stato possibile|non . possibile) (?:trovare|individuare) (?:(?:l'|il |la |questo |questa ) ?(?:utente|destinatario|casella|indirizzo|account))`,
     ),
   },
   {
     is: 'invalid_recipient',
-    isOtherLanguage: true,
     words: words(
       String.raw`${NOT_YOURS}\b(?:address|usu.ri[oa]|destinat.ri[oa]|conta|caixa(?: postal)?|endere.o|alias)(?: (?:de (?:e-?mail|correio|destino)|eletr.nic[oa]|do destinat.rio|informad[oa]|address)){0,2}(?: (?:.|est.|foi|encontra-se))?(?: (?:permanentemente|definitivamente))? (?:desconhecid[oa]|(?:j. )?n.o existe|inexistente|n.o (?:foi |est. |. )?(?:encontrad|localizad|cadastrad|registr?ad|conhecid|v.lid)[oa](?! para\b)|inv.lid[oa]|suspens[oa] por ina\w{1,12}|(?:desativ|cancel|encerr|apag|elimin)ad[oa]|inativ[oa]|exclu.d[oa]|removid[oa])\b|\bn.o existe (?:(?:o|a|um|uma|este|esta|nenhuma?) )?(?:usu.rio|destinat.rio|conta|caixa|endere.o)\b|\bnenhuma? (?:usu.rio|conta|caixa|destinat.rio) (?:encontrad[oa]|com este)|\bn.o (?:foi poss.vel|. poss.vel|conseguimos) (?:encontrar|localizar) (?:o |a |este |esta )(?:usu.rio|destinat.rio|conta|caixa|endere.o)|${NOT_YOURS}\b(?:address|gebruiker|geadresseerde|ontvanger|postvak|mailbox|account|(?:(?:e-?)?mail)?-?adres)(?: address)?(?: (?:is|werd|kon))?(?: hier)? (?:onbekend|bestaat (?:hier )?niet(?: meer)?|niet (?:meer )?(?:gevonden|worden gevonden|bekend|geldig|actief|in gebruik)|ongeldig|opgeheven|verwijderd|gedeactiveerd|uitgeschakeld)\b|\bonbekende? (?:gebruiker|ontvanger|adres)\b`,
     ),
   },
   {
     is: 'invalid_recipient',
-    isOtherLanguage: true,
     words: words(
       String.raw`(?<![\p{L}])${RUSSIAN}(?: (?:с таким (?:именем|адресом)|получателя|пользователя|электронной почты|address)){0,2}(?: больше)? (?:не (?:существует|найден[ао]?|зарегистрирован[ао]?|известен|значится)|неизвест(?:ен|на|ный)|удал[её]н[ао]?|отключ[её]н[ао]?|деактивирован[ао]?|недействител(?:ен|ьна))(?![\p{L}])|(?<![\p{L}])(?:нет такого|нет такой|неизвестный|несуществующий) ${RUSSIAN}|(?<![\p{L}])не удалось найти (?:address|${RUSSIAN})(?![\p{L}])|(?<![\p{L}])(?:користувач|отримувач|адрес[аи]|скриньк[аи]|address)(?: [a-z]{1,10})? не (?:існує|знайден[оа]?)(?![\p{L}])|(?<![\p{L}])невідом(?:ий|а) (?:користувач|отримувач|адреса)|(?<![\p{L}])тако(?:го|й) ${RUSSIAN} (?:нет|не существует)|(?:address|用户|用戶|使用者|收件人|收件者|收信人|邮箱|郵箱|信箱|地址|帐号|账号|帳號|账户|帐户)(?:名|地址|邮箱|信箱|帐号|账号|address|\s){0,3}(?:不存在|不存在于此|未找到|找不到|没有找到|无效|無效|未注册|已(?:被|经)?(?:停用|禁用|注销|删除|刪除|关闭))|(?:查无此|查無此|无此|無此|找不到(?:该|此)?|没有(?:该|此|这个)|不存在的|未知的?|无效的?)(?:用户|用戶|使用者|收件人|收件者|邮箱|信箱|地址|帐号|账号|帳號)|非本邮件系统用户`,
       'u',
@@ -189,7 +181,6 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   {
     is: 'invalid_recipient',
     isAll: true,
-    isOtherLanguage: true,
     words:
       /(?:odbiorca|u.ytkownik|konto|adres|skrzynka(?: pocztowa)?|address)(?: address)? (?:nie istnieje|nieznan[yae]|nie zosta.[ao]? znalezion[yae])|nieznan[yae] (?:odbiorca|u.ytkownik|adres)|nie ma takiego (?:u.ytkownika|konta|adresu|odbiorcy)|konto (?:odbiorcy )?(?:jest nieaktywne|zosta.o usuni.te)|(?:mottagaren|anv.ndaren|adressen|address) (?:finns inte|existerar inte|.r ok.nd|ok.nd)|ok.nd (?:mottagare|anv.ndare|adress)|ukendt (?:modtager|bruger|adresse)|(?:modtageren|brugeren|adressen|address) (?:findes ikke|eksisterer ikke|er ukendt)|ukjent (?:mottaker|bruker|adresse)|(?:mottakeren|brukeren|adressen|address) (?:finnes ikke|eksisterer ikke|er ukjent)|(?:k.ytt.j..|vastaanottajaa|osoitetta) ei (?:l.ydy|ole olemassa)|tuntematon (?:k.ytt.j.|vastaanottaja|osoite)|(?:u.ivatel|schr.nka|adresa|p..jemce|pou..vate.|pr.jemca|address) (?:neexistuje|nebyla? nalezena?|nen. zn.m)|nezn.m[ya.] (?:u.ivatel|p..jemce|adresa)|nincs ilyen (?:felhaszn.l.|c.m|c.mzett)|ismeretlen (?:felhaszn.l.|c.mzett)|(?:utilizatorul|adresa|destinatarul|contul) (?:\S{1,64} )?(?:nu exist.|(?:este )?(?:necunoscut|inexistent|invalid).?)(?![p{L}])|(?:utilizator|destinatar) (?:\S{1,64} )?(?:necunoscut|inexistent|invalid)(?![p{L}])|(?:felhaszn.l.|c.mzett|c.m|postafi.k) nem (?:l.tezik|tal.lhat.|ismert)|bilinmeyen (?:kullan.c.|al.c.|adres)|(?:pengguna|alamat|penerima) tidak (?:ditemukan|dikenal|ada)|(?:ng..i d.ng|đ.a ch.|h.p th.) kh.ng t.n t.i|(?:korisnik|adresa|uporabnik) (?:ne postoji|ne obstaja|nepoznat)|nepoznat[ai]? (?:korisnik|adresa)|(?:потребител(?:ят)?|адресът) не (?:съществува|е намерен)|няма такъв потребител|.γνωστος χρ.στης|ο χρ.στης δεν υπ.ρχει|(?:bu (?:adreste|sunucuda) )?b.yle bir (?:kullan.c.|adres|al.c.|hesap|posta kutusu) (?:yok|bulunamad.|mevcut de.il)|(?:kullan.c.|al.c.|adres|hesap|posta kutusu|address) (?:bulunamad.|mevcut de.il|bilinmiyor|ge.ersiz)|(?:ユーザー?|アドレス|宛先|受信者|メールボックス|address)[がは](?:存在しません|見つかりません(?:でした)?|登録されていません|不明です)|宛先(?:が)?不明|不明な(?:ユーザー?|宛先|受信者)|존재하지 않는 (?:사용자|수신자|주소|메일)|(?:사용자|수신자|주소|메일함)[가를이] (?:존재하지 않습니다|찾을 수 없습니다|없습니다)/,
   },

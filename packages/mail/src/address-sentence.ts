@@ -77,12 +77,12 @@ export function readSentences({
   return { saying, isContrary, isContraryToCode }
 }
 
-/** Only of English words: what may stand beside those of other languages is not known. */
+/** Not of what has to be alone. */
 function markedOf(cleared: string, known: typeof ADDRESS_WORDS_ALL): string {
   return known.reduce(
-    (left, { all, isOtherLanguage }) =>
+    (left, { all, isAll }) =>
       left.replace(all, (words) => {
-        if (isOtherLanguage) return ' '
+        if (isAll) return ' '
         return /\b(?:called|named)$/.test(words) ? ` ${MARK} named` : ` ${MARK} `
       }),
     cleared,
