@@ -194,7 +194,7 @@ describe('the last owner', () => {
     const [one, two] = [await owner(), await owner()]
     const removals: Promise<{ readonly status: number }>[] = []
     await people.db.transaction(async (tx) => {
-      await tx.query('select from people_user for update')
+      await tx.query('select from people_member for update')
       removals.push(one.call('DELETE', `/v1/members/${two.userId}`))
       removals.push(two.call('DELETE', `/v1/members/${one.userId}`))
       // Both wait by then, and go on together.
