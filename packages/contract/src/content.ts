@@ -5,7 +5,6 @@
 import { type Static, Type } from 'typebox'
 import { answer, closedObject, stringOrNull, timestamp } from './common.ts'
 import { emailLengthMax } from './mailers.ts'
-import { emailAddress, emailContent } from './sending.ts'
 
 export const storedAttachment = closedObject(
   {
@@ -19,16 +18,34 @@ export const storedAttachment = closedObject(
 )
 export type StoredAttachment = Static<typeof storedAttachment>
 
+export const storedAddress = closedObject(
+  {
+    email: Type.String({ description: 'The address alone' }),
+    name: Type.Optional(Type.String({ description: 'Display name' })),
+  },
+  { description: 'An address of a sent email' },
+)
+export type StoredAddress = Static<typeof storedAddress>
+
+export const storedPart = closedObject(
+  {
+    type: Type.Enum(['text/html', 'text/plain'], { description: 'Media type of the part' }),
+    value: Type.String({ description: 'Its text' }),
+  },
+  { description: 'A part of a sent email' },
+)
+export type StoredPart = Static<typeof storedPart>
+
 export const storedContent = closedObject(
   {
     ref_id: Type.String({ description: 'Reference id of the email' }),
     created_at: timestamp('When the email was accepted'),
-    from: emailAddress,
-    to: Type.Array(emailAddress, { description: 'As the header shows them' }),
-    cc: Type.Array(emailAddress, { description: 'As the header shows them' }),
-    reply_to: Type.Optional(emailAddress),
+    from: storedAddress,
+    to: Type.Array(storedAddress, { description: 'As the header shows them' }),
+    cc: Type.Array(storedAddress, { description: 'As the header shows them' }),
+    reply_to: Type.Optional(storedAddress),
     subject: Type.String({ description: 'Of the message; of a template, as it was rendered' }),
-    parts: Type.Array(emailContent, {
+    parts: Type.Array(storedPart, {
       description:
         'Text and HTML as they were given or rendered, without tracking: no pixel, and links as they were written',
     }),

@@ -33,6 +33,7 @@ async function servicesOf(env: Environment): Promise<readonly string[]> {
 const FIRST = ['database', 'egress', 'dns', 'schema fence', 'oauth tokens', 'day partitions']
 const OWN_DATABASE = ['disk guard', 'notifications', 'process registry']
 const OTHER_DATABASE = ['no disk guard', 'notifications', 'process registry']
+const STREAMS = ['event streams']
 const DISPATCHER = ['leases of dispatcher', 'dispatcher', 'webhook backlog']
 const SENDER = ['leases of sender', 'smtp connections', 'phishing-scanner', 'sender']
 const WATCH = ['send queue watch']
@@ -61,7 +62,7 @@ const END = [...MAIL, ...LAST]
 
 describe('services', () => {
   it.each([
-    ['api', [...BEGIN, ...END], [...BEGIN, ...END]],
+    ['api', [...BEGIN, ...STREAMS, ...END], [...BEGIN, ...STREAMS, ...END]],
     ['dispatcher', [...BEGIN, ...DISPATCHER, ...END], [...BEGIN, ...END]],
     ['sender', [...BEGIN, ...SENDER, ...WATCH, ...END], [...BEGIN, ...PAUSED_WATCH, ...END]],
     [
@@ -101,6 +102,7 @@ describe('services', () => {
       ...FIRST,
       ...OWN_DATABASE,
       ...DISPATCHER,
+      ...STREAMS,
       ...SENDER,
       ...WATCH,
       ...MAILBOX,
@@ -119,6 +121,7 @@ describe('services', () => {
     expect(await servicesOf(env)).toEqual([
       ...FIRST,
       ...OWN_DATABASE,
+      ...STREAMS,
       ...PAUSED_WATCH,
       ...JANITORS,
       ...MAIL,

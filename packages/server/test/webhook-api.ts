@@ -17,6 +17,7 @@ import { createTargetCache } from '../src/webhooks/dispatch/request/target-cache
 import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
 import { type EventLogRouteDeps, eventLogRoutes } from '../src/webhooks/log/routes.ts'
 import { type WebhookRoutesDeps, webhookRoutes } from '../src/webhooks/routes.ts'
+import { type StatusRoutesDeps, statusRoutes } from '../src/webhooks/status/routes.ts'
 import type { ReceiverRules } from '../src/webhooks/subscriptions/check-receiver.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
@@ -125,7 +126,7 @@ export async function createWebhookApi(
   o: Partial<ReceiverRules> = {},
   deliveries: Pick<WebhookRoutesDeps, 'pageBounds' | 'replayLimits' | 'replayBudget'> & {
     readonly logBounds?: EventLogRouteDeps['logBounds']
-    readonly tests?: Partial<WebhookRoutesDeps['tests']>
+    readonly tests?: Partial<StatusRoutesDeps['tests']>
     readonly limiters?: WebhookRoutesDeps['limiters']
     readonly replayLimit?: WebhookRoutesDeps['replayLimit']
   } = {},
@@ -147,14 +148,19 @@ export async function createWebhookApi(
   })
   const { tests, ...others } = deliveries
   const clock = createClock()
-  webhookRoutes(app, {
+  const routesDeps = {
     db: database.db,
     keyRing: testKeyRing,
     receivers: testReceivers(egress, o),
-    wakeups: { wake: (streams) => woken.push(...streams) },
+    wakeups: { wake: (streams: readonly StreamKey[]) => woken.push(...streams) },
     clock,
     replayLimit: testLimit,
     limiters: { record: testLimiter, replays: testLimiter },
+    ...others,
+  }
+  webhookRoutes(app, routesDeps)
+  statusRoutes(app, {
+    ...routesDeps,
     tests: {
       request: {
         ...{ clock, egress, keyRing: testKeyRing, targets: createTargetCache() },
@@ -163,10 +169,9 @@ export async function createWebhookApi(
       ...{ limit: testLimit, limiter: testLimiter, isSendingPaused: false },
       ...tests,
     },
-    ...others,
   })
-  const { logBounds, limiters } = deliveries
-  eventLogRoutes(app, { db: database.db, limiter: limiters?.record ?? testLimiter, logBounds })
+  const { logBounds } = deliveries
+  eventLogRoutes(app, { db: database.db, limiter: routesDeps.limiters.record, logBounds })
   await app.ready()
 
   const call: WebhookApi['call'] = async (method, url, { key = 'a', payload, headers } = {}) => {

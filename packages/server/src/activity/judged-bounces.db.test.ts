@@ -130,7 +130,7 @@ it('logs a bounce in one line with its evidence, without the local part', async 
       domain: 'example.com',
       hard: true,
       suppressed: true,
-      classified: { category: 'invalid_recipient', by: 'words', evidence: 'user "…" unknown' },
+      classified: { category: 'invalid_recipient', by: 'words', evidence: 'address unknown' },
     },
   ])
   expect(JSON.stringify(found)).not.toContain('ada')

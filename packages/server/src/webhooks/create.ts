@@ -29,6 +29,7 @@ import { createDeliveryCommits } from './dispatch/settle/delivery-commits.ts'
 import { createFeed } from './feed/create.ts'
 import { eventLogRoutes } from './log/routes.ts'
 import { webhookRoutes } from './routes.ts'
+import { statusRoutes } from './status/routes.ts'
 import type { TestEventDeps } from './status/send-test-event.ts'
 import type { ReceiverRules } from './subscriptions/check-receiver.ts'
 
@@ -99,7 +100,7 @@ export function createWebhooks(deps: WebhooksDeps) {
     ],
     routes(app: HttpApp) {
       feed?.routes(app)
-      webhookRoutes(app, {
+      const routesDeps = {
         db,
         clock: deps.clock,
         keyRing: deps.keyRing,
@@ -113,8 +114,9 @@ export function createWebhooks(deps: WebhooksDeps) {
           windowS: 86_400,
         }),
         limiters: { record: deps.recordReads, replays },
-        tests: createTests(deps),
-      })
+      }
+      webhookRoutes(app, routesDeps)
+      statusRoutes(app, { ...routesDeps, tests: createTests(deps) })
       eventLogRoutes(app, { db, limiter: deps.recordReads })
     },
   }

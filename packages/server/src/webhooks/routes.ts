@@ -31,8 +31,6 @@ import { type ListDeps, listDeliveries } from './deliveries/list-deliveries.ts'
 import { redeliver } from './deliveries/redeliver.ts'
 import { type ReplayDeps, replayEvents } from './deliveries/replay-events.ts'
 import { mayReadContent } from './log/shown-event.ts'
-import { statusRoutes } from './status/routes.ts'
-import type { TestEventDeps } from './status/send-test-event.ts'
 import { deleteWebhook } from './subscriptions/delete-webhook.ts'
 import { listWebhooks } from './subscriptions/list-webhooks.ts'
 import { registerWebhook, type WebhookDeps } from './subscriptions/register-webhook.ts'
@@ -47,7 +45,7 @@ const NOTHING_REPLAYED =
 
 const NOTHING_REDELIVERED = 'Nothing Redelivered: its events wait already, or have left the record'
 
-export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps, TestEventDeps {
+export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps {
   /** Of calls that queue events again. */
   readonly replayLimit: RateLimit
   readonly limiters: {
@@ -59,7 +57,6 @@ export interface WebhookRoutesDeps extends WebhookDeps, ListDeps, ReplayDeps, Te
 
 export function webhookRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
   subscriptionRoutes(app, deps)
-  statusRoutes(app, deps)
   deliveryRoutes(app, deps)
 }
 

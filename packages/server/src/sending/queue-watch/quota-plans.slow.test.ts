@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { explaining, type PlanMode, type SeenPlan } from '../../../test/explain.ts'
-import { countQueued } from '../../sending/queue-watch/tenant-store.ts'
-import { chargeQuotas, lockUsage } from './quota-store.ts'
-import { readSenders } from './sender-store.ts'
+import { chargeQuotas, lockUsage } from '../../tenants/quotas/quota-store.ts'
+import { readSenders } from '../../tenants/quotas/sender-store.ts'
+import { countQueued } from './tenant-store.ts'
 
 const ROWS = 1_000_000
 const TENANTS = 10_000
