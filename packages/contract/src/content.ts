@@ -21,7 +21,7 @@ export type StoredAttachment = Static<typeof storedAttachment>
 export const storedAddress = closedObject(
   {
     email: Type.String({ description: 'The address alone' }),
-    name: Type.Optional(Type.String({ description: 'Display name' })),
+    name: Type.String({ description: 'Display name; empty where there is none' }),
   },
   { description: 'An address of a sent email' },
 )

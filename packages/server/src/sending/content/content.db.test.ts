@@ -97,8 +97,8 @@ describe('getEmailContent', () => {
       created_at: expect.any(String),
       from: { email: 'news@example.com', name: 'Näws' },
       to: [{ email: 'ada@example.com', name: 'Ada "L"' }],
-      cc: [{ email: 'bob@example.com' }],
-      reply_to: { email: 'help@example.com' },
+      cc: [{ email: 'bob@example.com', name: '' }],
+      reply_to: { email: 'help@example.com', name: '' },
       subject: 'Grüße',
       parts: [
         { type: 'text/plain', value: 'Hello you %unsubscribe_url%' },

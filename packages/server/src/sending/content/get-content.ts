@@ -50,7 +50,7 @@ export async function getContent(
 }
 
 function toAddress({ address, name }: Mailbox) {
-  return { email: address, ...(name === undefined ? {} : { name }) }
+  return { email: address, name: name ?? '' }
 }
 
 type Shown = NonNullable<ShownContent['attachments']>[number]

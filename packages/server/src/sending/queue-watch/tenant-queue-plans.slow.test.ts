@@ -9,6 +9,7 @@ import { readInOrder } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { listFailingOf } from '../../webhooks/index.ts'
 import { measureMailerQueue, measureTenantQueue } from './measure-tenant-queue.ts'
+import { countQueued } from './tenant-store.ts'
 
 const ROWS = 1_000_000
 const MAILERS = 20
@@ -52,6 +53,7 @@ async function look(mode: PlanMode): Promise<SeenPlan[]> {
     const counted = await measureMailerQueue(seen, mailer, EXACT_MAX)
     expect(counted.waiting).toBeGreaterThan(EXACT_MAX)
     expect((await listFailingOf(seen, 'tn_7', 50)).length).toBe(50)
+    expect(await countQueued(seen, 'tn_7', EXACT_MAX)).toBe(EXACT_MAX)
   })
   return plans
 }
