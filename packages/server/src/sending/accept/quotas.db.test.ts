@@ -7,7 +7,13 @@ import { addMailer, emailBody, silent, unsubscribe } from '../../../test/sending
 import { createDb, type Db, type Tx } from '../../platform/db/index.ts'
 import { noDiskGuard } from '../../platform/disk-guard.ts'
 import { newId } from '../../platform/ids.ts'
-import { createTenant, createUsageCounts, getTenant, updateTenant } from '../../tenants/index.ts'
+import {
+  chargeQuotas,
+  createTenant,
+  createUsageCounts,
+  getTenant,
+  updateTenant,
+} from '../../tenants/index.ts'
 import { countQueued } from '../queue-watch/tenant-store.ts'
 import { type AcceptEmails, createAcceptEmails } from './accept-email.ts'
 import { cancelEmail } from './cancel-email.ts'
@@ -261,6 +267,20 @@ describe('a quota', () => {
     await counts.freshen(tenantId)
     await flood(tenantId, 5)
     expect(await recipientsOf(tenantId)).toBeLessThanOrEqual(3)
+  })
+
+  it('of a second counts what began in it and ends in the next, and nothing of a second long over', async () => {
+    const tenantId = await newTenant({ emails_per_second: 5 })
+    const charge = (emails: number, second: number) =>
+      database.db.transaction((tx) =>
+        chargeQuotas(tx, [{ tenantId, emails, bytes: 1 }], new Date(second * 1_000)),
+      )
+    expect(await charge(4, 2_000_000_000)).toBe(true)
+    expect(await charge(1, 2_000_000_001)).toBe(true)
+    expect(await charge(2, 2_000_000_000)).toBe(false)
+    expect(await charge(1, 2_000_000_000)).toBe(true)
+    expect(await charge(1, 2_000_000_000)).toBe(false)
+    expect(await charge(1, 1_999_999_999)).toBe(false)
   })
 
   it('is not known to a tenant without quotas: the statements are those of before', async () => {
