@@ -1,6 +1,6 @@
 /**
  * What stands beside words about a recipient, and may make them words about something else: `unknown user group`,
- * `hosting account disabled`, `chown: invalid user`. Nobody can list what that may be. So every word of the clause
+ * `hosting account disabled`, `chown: invalid user`. Nobody can what that may be. So every word of the clause
  * has to be known to leave the meaning as it is. Read in reply-text.ts's form.
  */
 import { isKnown, setOf } from './absence-sentence.ts'
@@ -8,13 +8,13 @@ import { isKnown, setOf } from './absence-sentence.ts'
 /** May stand beside words about the recipient and leave their meaning as it is. */
 const BESIDE = setOf(
   `aaaa accounts active addresses admin administrator all also am amazon answered as at because book both bouncing
-  catch-all child closed code codes company contact create cuda database dd deleted deliver delivered delivery demo
+  catch-all child code codes company contact create cuda database dd deliver delivered delivery demo
   details directory disabled discontinued dns domain domino done due each either employed encapsulated error
   errors every example fail failed failure following for from generic good groups having he her him his history
-  host hosted impossible ims inactivated inactive inactivity inside into its ld ldap least left list live lives
+  host hosted impossible ims inactivated inactive inactivity inside into its ld ldap least left live lives
   lookup mailboxes may mentioned module msexch mta must mx ne none nothing nsu office old only onto organisation
   organization path people permanent permanently pm possible post procmail psmtp public rc reached reactivated
-  reason reasons receive recent recipients record rejected rejecting remote removed reports requested responded
+  reason reasons receive recent recipients record rejected rejecting remote reports requested responded
   response return returned rpt-vfy said says see sent server servers service ses set shall she since site
   siteground sl spool srv staff status syntactically system systems table tables technical tell tells tenant
   that's there's those to told type undeliverable under unread up us users var vdeliver what whom will without
