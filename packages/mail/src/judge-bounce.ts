@@ -207,7 +207,7 @@ function withRecipient(text: string, recipient: string | undefined): string {
   if (recipient === undefined || local === undefined || domain === undefined) return text
   const [name, place] = [local, domain].map((one) => one.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&'))
   const named = `(?<![^\\s>"'(])${name}(?=\\s[^@]{0,40}[\\s(]${place}(?![\\w-]))`
-  const called = `(?<=\\b(?:user|mail ?box|account|recipient|alias|user ?name|called|named)[ :]{1,2}["'(<]?)${name}(?=["')>]?(?:[\\s.,:;]|$))`
+  const called = `(?<=\\b(?:user|mail ?box|account|recipient|alias|user ?name)[ :]{1,2}["'(<]?)${name}(?=["')>]?(?:[\\s.,:;]|$))`
   return text.replace(new RegExp(`${named}|${called}`, 'gi'), () => recipient)
 }
 

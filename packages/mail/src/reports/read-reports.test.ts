@@ -1254,6 +1254,14 @@ describe('a report on another address or without a result', () => {
     expect(reports.filter(({ isHard }) => isHard)).toEqual([])
   })
 
+  it('may say before its only recipient what is wrong, and of several says it of nobody', () => {
+    const said = ['Delivery failed.', '', 'The following address is unknown:', '']
+    expect(inWords(...said, 'cy@example.net')).toMatchObject([{ isHard: true }])
+    const several = inWords(...said, 'cy@example.net', '', 'dan@example.net')
+    expect(several).toHaveLength(2)
+    expect(several.filter(({ isHard }) => isHard)).toEqual([])
+  })
+
   it('may announce its recipient before', () => {
     expect(
       inWords('Delivery failed.', '', 'To: cy@example.net', '550 5.1.1 user unknown'),
