@@ -85,7 +85,7 @@ describe.skipIf(hindrance !== undefined)(`the reference ${hindrance ?? 'in Chrom
         `[...document.querySelectorAll('section.operation[data-method]')].map(({ id }) => id)`,
       )
       expect(shown.sort()).toEqual(Object.keys(operations).sort())
-      expect(await page.locator('#search').isVisible()).toBe(true)
+      expect(await page.locator('#find-operations').isVisible()).toBe(true)
       expect(await page.locator('#sendEmail .origin').textContent()).toBe(origin)
       expect(complaints).toEqual([])
       expect(
@@ -127,10 +127,10 @@ describe.skipIf(hindrance !== undefined)(`the reference ${hindrance ?? 'in Chrom
 
   it('finds operations by their words', async () => {
     const { page } = await open()
-    await page.locator('#search').fill('rescue')
+    await page.locator('#find-operations').fill('rescue')
     const found = page.locator('nav [data-words]:visible')
     expect(await found.locator('a[href="#rescueEmails"]').count()).toBe(1)
-    await page.locator('#search').press('Enter')
+    await page.locator('#find-operations').press('Enter')
     expect(new URL(page.url()).hash).toBe('#rescueEmails')
 
     // What only their descriptions and fields say.
@@ -139,15 +139,15 @@ describe.skipIf(hindrance !== undefined)(`the reference ${hindrance ?? 'in Chrom
       ['bounce', 'listSuppressions'],
       ['suppress', 'unsubscribeEmail'],
     ]) {
-      await page.locator('#search').fill(words ?? '')
+      await page.locator('#find-operations').fill(words ?? '')
       await found.locator(`a[href="#${id}"]`).waitFor()
     }
-    await page.locator('#search').fill('idempotency')
+    await page.locator('#find-operations').fill('idempotency')
     expect(await page.locator('nav .to-group:visible').allTextContents()).not.toContain('Shapes')
-    await page.locator('#search').fill('no operation says this')
+    await page.locator('#find-operations').fill('no operation says this')
     await page.locator('nav').getByText('Nothing found').waitFor()
     expect(await page.locator('nav .to-group:visible').count()).toBe(0)
-    await page.locator('#search').fill('')
+    await page.locator('#find-operations').fill('')
     const groups = page.locator('nav .to-group')
     expect(await groups.and(page.locator(':visible')).count()).toBe(await groups.count())
     await page.close()
@@ -195,7 +195,7 @@ describe.skipIf(hindrance !== undefined)(`the reference ${hindrance ?? 'in Chrom
     const page = await context.newPage()
     await page.goto(`${world.service().origin}/docs`)
     expect(await page.locator('#sendEmail pre').first().textContent()).toContain('/v1/email/send')
-    expect(await page.locator('#search').isVisible()).toBe(false)
+    expect(await page.locator('#find-operations').isVisible()).toBe(false)
     await context.close()
   })
 })

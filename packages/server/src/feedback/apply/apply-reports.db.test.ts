@@ -26,7 +26,7 @@ const counts = async (tenantId: string) => {
   const { rows } = await world.db.query<{ name: string; n: number }>(
     `select e.name, sum(e.n)::int as n
        from platform_counter_change c, json_to_recordset(c.counts) as e (name text, n integer)
-      where tenant_id = $1 and e.name <> 'accepted' group by 1 having sum(e.n) <> 0 order by 1`,
+      where tenant_id = $1 and e.name not in ('accepted', 'recipients', 'stored_bytes') group by 1 having sum(e.n) <> 0 order by 1`,
     [tenantId],
   )
   return Object.fromEntries(rows.map(({ name, n }) => [name, n]))

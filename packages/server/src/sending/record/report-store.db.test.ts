@@ -63,6 +63,7 @@ describe('a locked recipient', () => {
         deliveredAt: null,
         isBeingClaimed: false,
         mailerId,
+        campaignId: null,
         lastOutcome: 'uncertain',
         customArgs: { order: 7 },
         traceparent: TRACEPARENT,

@@ -182,6 +182,7 @@ describe('the lookup of a hit', () => {
       {
         email: 'Bob@Example.com',
         mailerId: expect.stringMatching(/^smtp_/),
+        campaignId: null,
         customArgs: { order: 12 },
         traceparent: expect.stringMatching(/^00-/),
         messageId: `<${refId}.1@example.com>`,

@@ -2,7 +2,7 @@
 // Requests go to the address that the page was opened by, whatever its name.
 const page = document.documentElement
 const root = new URL(page.dataset.up, location.href)
-const search = document.querySelector('#search')
+const search = document.querySelector('#find-operations')
 const theme = document.querySelector('#theme')
 const keyBox = document.querySelector('#key')
 const keyInput = keyBox.querySelector('input')

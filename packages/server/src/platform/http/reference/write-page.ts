@@ -90,7 +90,7 @@ export function writePage(document: Document, up: string): string {
 <body>
 <nav aria-label="Operations">
 <p class="brand"><a class="home" href="#top">${escapeHtml(title)}</a> <small>API ${escapeHtml(version)}</small></p>
-<p class="tools"><input type="search" id="search" placeholder="Search" aria-label="Search operations" hidden> <button type="button" id="theme" hidden>Dark</button></p>
+<p class="tools"><input type="search" id="find-operations" placeholder="Search" aria-label="Search operations" hidden> <button type="button" id="theme" hidden>Dark</button></p>
 <p id="nothing" role="status"></p>
 <ul>
 ${groups.map(writeNavGroup).join('\n')}
