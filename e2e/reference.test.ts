@@ -62,6 +62,8 @@ describe.skipIf(hindrance !== undefined)(`the reference ${hindrance ?? 'in Chrom
     const origin = `http://${host}:${world.service().port}`
     const response = await page.goto(origin + path, { waitUntil: 'networkidle' })
     expect(response?.status()).toBe(200)
+    // The network may be idle for a while before all of the page has come.
+    await page.waitForFunction('document.readyState === "complete"')
     return { page, origin, complaints, asked }
   }
 

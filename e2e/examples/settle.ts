@@ -70,6 +70,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     /\b00-[0-9a-f]{32}-[0-9a-f]{16}-01\b/g,
     '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   ],
+  [/=_pr-[0-9a-f]{24}\b/g, '=_pr-7cbbdc14f77599f3a44b4c24'],
   [/(?<=[\d.]+ port )\d+$/g, '587'],
   [/(?<=ESMTP id )[\w.]+/g, 'k7m2q9xd1c5w8r3t.1'],
   [/(?<=\/callbacks\/\w+\/)[\w-]+/g, 'x3Jq9ExampleExampleExample'],
