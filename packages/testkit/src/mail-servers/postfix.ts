@@ -37,6 +37,8 @@ export interface Postfix {
   /** What it logged, for when a test fails. */
   log(): string
   start(): void
+  /** Tries now what it could not hand on. */
+  flush(): void
   stop(): void
   destroy(): Promise<void>
 }
@@ -87,6 +89,7 @@ export async function createPostfix(
     setPolicy: policyServer.setPolicy,
     log: () => (existsSync(path('maillog')) ? readFileSync(path('maillog'), 'utf8') : ''),
     start: () => run('start'),
+    flush: () => run('flush'),
     stop: () => run('stop'),
     async destroy() {
       run('stop')
@@ -168,6 +171,7 @@ function relayCf(relayPort: number): string {
 relay_transport = smtp:[127.0.0.1]:${relayPort}
 smtp_tls_security_level = may
 minimal_backoff_time = 1s
+maximal_backoff_time = 2s
 queue_run_delay = 1s
 `
 }
