@@ -116,18 +116,27 @@ describe('a CSV reader', () => {
     expect(read(written).map((one) => 'fields' in one && one.fields)).toEqual(records)
   })
 
-  it('takes time in proportion to the length of a piece, however many lines it has', () => {
-    const cpuOf = (lines: number): number => {
-      const piece = 'a\n'.repeat(lines)
+  it.each([
+    ['short lines', 'a\n'],
+    ['quotes that are not closed where their record may be', `a :""""\n'=';","`],
+    ['quotes with text behind', `"a\n"b\n`],
+  ])('takes time in proportion to the length of a piece with %s', (_title, phrase) => {
+    const cpuOf = (chars: number): number => {
+      const piece = phrase.repeat(chars / phrase.length)
       const from = process.cpuUsage()
-      let count = 0
-      for (const _ of createCsvReader().push(piece)) count += 1
-      expect(count).toBe(lines)
+      for (const _ of createCsvReader().push(piece));
       return process.cpuUsage(from).user
     }
-    cpuOf(50_000)
-    const once = cpuOf(50_000)
-    // A search through the rest of the piece for each line would be 256 times as long.
-    expect(cpuOf(16 * 50_000)).toBeLessThan(64 * Math.max(once, 1_000))
+    cpuOf(100_000)
+    const once = cpuOf(100_000)
+    expect(cpuOf(1_600_000)).toBeLessThan(64 * Math.max(once, 1_000))
+  })
+
+  it('goes on line by line behind a quote that is not closed', () => {
+    const text = `bad,"\n${'x,y\n'.repeat(20_000)}"ada@example.com",1\n`
+    const found = read(text)
+    expect(found[0]).toEqual({ line: 1, problem: expect.stringContaining('quote') })
+    expect(found).toHaveLength(20_002)
+    expect(found.at(-1)).toEqual({ line: 20_002, fields: ['ada@example.com', '1'] })
   })
 })

@@ -5,6 +5,9 @@
  * A record that is not well formed costs its first line alone: reading goes on with the next one. So does a
  * quote that is never closed, once its record is longer than `recordCharsMax`: the rest of the file is not
  * lost behind it. What is held is one record and one piece.
+ *
+ * What a record that is not well formed was looked for in is read again line by line: there, no field goes
+ * beyond its line. So each character is looked at a few times, whatever the file holds.
  */
 export interface CsvRecord {
   /** Where it begins, in lines of the file, from 1. */
@@ -34,6 +37,8 @@ export function createCsvReader(charsMax = recordCharsMax): CsvReader {
   let line = 1
   /** The rest of a line that was too long is passed over. */
   let isSkipping = false
+  /** Of the text that is read: up to here, no field goes beyond its line. */
+  let byLineUntil = 0
 
   function* read(text: string, isEnd: boolean): Generator<CsvRecord | CsvFlaw, void, undefined> {
     let at = 0
@@ -44,15 +49,20 @@ export function createCsvReader(charsMax = recordCharsMax): CsvReader {
       const lineEnd = text.indexOf('\n', at)
       if (quote >= 0 && quote < at) quote = text.indexOf('"', at)
       if (isSkipping) {
-        if (lineEnd < 0) return
+        if (lineEnd < 0) {
+          byLineUntil -= text.length
+          return
+        }
         isSkipping = false
         line += 1
         at = lineEnd + 1
         continue
       }
-      const scanned = scanRecord(text, { at, lineEnd, quote, isEnd, charsMax })
+      const isByLine = at < byLineUntil
+      const scanned = scanRecord(text, { at, lineEnd, quote, isEnd, charsMax, isByLine })
       if (scanned === 'more') {
         rest = text.slice(at)
+        byLineUntil -= at
         return
       }
       const began = line
@@ -63,11 +73,13 @@ export function createCsvReader(charsMax = recordCharsMax): CsvReader {
         continue
       }
       line += 1
+      byLineUntil = Math.max(byLineUntil, scanned.lookedTo)
       at = lineEnd < 0 ? text.length : lineEnd + 1
       isSkipping = lineEnd < 0 && !isEnd
       if (isSkipping) line = began
       yield { line: began, problem: scanned.problem }
     }
+    byLineUntil -= text.length
   }
 
   return {
@@ -90,6 +102,12 @@ interface ScannedRecord {
   readonly lines: number
 }
 
+interface ScannedFlaw {
+  readonly problem: string
+  /** How far the record was looked for. */
+  readonly lookedTo: number
+}
+
 interface Place {
   readonly at: number
   /** Of the first line; -1: it is not there yet. */
@@ -98,41 +116,48 @@ interface Place {
   readonly quote: number
   readonly isEnd: boolean
   readonly charsMax: number
+  /** No field goes beyond the line. */
+  readonly isByLine: boolean
 }
 
 /** `more`: it may go on in the next piece. */
-function scanRecord(
-  text: string,
-  place: Place,
-): ScannedRecord | { readonly problem: string } | 'more' {
-  const { at, lineEnd, quote, isEnd, charsMax } = place
+function scanRecord(text: string, place: Place): ScannedRecord | ScannedFlaw | 'more' {
+  const { at, lineEnd, quote, isEnd, charsMax, isByLine } = place
   const end = lineEnd < 0 ? text.length : lineEnd
   const isOpen = lineEnd < 0 && !isEnd
-  if (end - at > charsMax) return { problem: `is longer than ${charsMax} characters` }
+  if (end - at > charsMax)
+    return { problem: `is longer than ${charsMax} characters`, lookedTo: end }
   if (quote < 0 || quote >= end) {
     if (isOpen) return 'more'
     return { fields: withoutCr(text, at, end).split(','), next: end + 1, lines: 1 }
   }
-  return scanQuoted(text, place)
+  if (isByLine && isOpen) return 'more'
+  return scanQuoted(text, place, isByLine ? end : at + charsMax)
 }
 
 function withoutCr(text: string, at: number, end: number): string {
   return text.slice(at, end > at && text[end - 1] === '\r' ? end - 1 : end)
 }
 
-/** With quotes in it, which may take it over several lines. */
+/**
+ * With quotes in it, which may take it over several lines.
+ *
+ * @param until no field ends behind it
+ */
 function scanQuoted(
   text: string,
   { at: start, isEnd, charsMax }: Place,
-): ScannedRecord | { readonly problem: string } | 'more' {
+  until: number,
+): ScannedRecord | ScannedFlaw | 'more' {
   const fields: string[] = []
   let lines = 1
   for (let at = start; ; ) {
-    if (at - start > charsMax) return { problem: `is longer than ${charsMax} characters` }
-    const field = text[at] === '"' ? scanQuotedField(text, at) : scanPlainField(text, at)
+    if (at - start > charsMax)
+      return { problem: `is longer than ${charsMax} characters`, lookedTo: at }
+    const field = text[at] === '"' ? scanQuotedField(text, at, until) : scanPlainField(text, at)
     if (field === undefined) {
-      if (text.length - start > charsMax || isEnd)
-        return { problem: 'has a quote that is not closed' }
+      if (text.length > until || isEnd)
+        return { problem: 'has a quote that is not closed', lookedTo: until }
       return 'more'
     }
     lines += field.lines
@@ -145,7 +170,7 @@ function scanQuoted(
       return { fields, next: field.end + 2, lines }
     else if (after === '\r' && field.end + 1 === text.length)
       return isEnd ? { fields, next: field.end + 1, lines } : 'more'
-    else return { problem: 'has text behind a quoted field' }
+    else return { problem: 'has text behind a quoted field', lookedTo: field.end }
   }
 }
 
@@ -156,11 +181,11 @@ interface ScannedField {
   readonly lines: number
 }
 
-/** Undefined when its closing quote is not there. */
-function scanQuotedField(text: string, start: number): ScannedField | undefined {
+/** Undefined when its closing quote is not there, up to `until`. */
+function scanQuotedField(text: string, start: number, until: number): ScannedField | undefined {
   for (let from = start + 1; ; ) {
     const quote = text.indexOf('"', from)
-    if (quote < 0) return undefined
+    if (quote < 0 || quote >= until) return undefined
     if (text[quote + 1] === '"') {
       from = quote + 2
       continue
