@@ -12,6 +12,7 @@ import { Liquid, type LiquidOptions } from 'liquidjs'
 import { checkHeaderText } from '../address.ts'
 import { checkBodyText } from '../build-message.ts'
 import { decimalFilters, sumOf } from './decimal-filters.ts'
+import { parseTemplate } from './parse-template.ts'
 
 export interface TemplateInput {
   readonly subject: string
@@ -136,7 +137,7 @@ function renderPart(
 ): { readonly ok: true; readonly output: string } | TemplateFailure {
   const startedMs = performance.now()
   try {
-    return { ok: true, output: String(engine.parseAndRenderSync(source, data)) }
+    return { ok: true, output: String(engine.renderSync(parseTemplate(engine, source), data)) }
   } catch (error) {
     if (performance.now() - startedMs >= RENDER_MS_MAX)
       return { ok: false, problem: 'takes too long', isTime: true }

@@ -19,9 +19,9 @@ const GROWTH_MAX = 10
 const DOUBLE_GROWTH_MAX = 3
 /**
  * Below it, growth is not told from chance. In a thread the whole counts, with its garbage collection, which
- * costs the more for each object the more of them there are. The bound of 2 s ends what grows on.
+ * costs the more for each object the more of them there are.
  */
-const GROWTH_FROM_MS = { main: 40, pool: 1_000 } as const
+const GROWTH_FROM_MS = { main: 40, pool: 250 } as const
 const TRIES = 3
 
 export interface Judged {
