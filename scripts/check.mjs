@@ -6,6 +6,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 const steps = [
   ['types', 'tsc', ['-p', 'tsconfig.json']],
+  ['types of the dashboard', 'tsc', ['-p', 'packages/dashboard']],
   ['lint and format', 'biome', ['check', '--error-on-warnings']],
   ['dead code', 'knip', ['--no-progress', '--no-config-hints']],
   [

@@ -1,0 +1,16 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/** Made into `dist/`, which the service serves under `/app/`. Nothing is inlined: the CSP permits no `data:` script or font. */
+export default defineConfig({
+  base: '/app/',
+  plugins: [react()],
+  build: {
+    target: 'es2023',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 1_000,
+  },
+  server: { proxy: { '/ui': 'http://127.0.0.1:8080', '/openapi.json': 'http://127.0.0.1:8080' } },
+})
