@@ -13,7 +13,7 @@ import { FAILURES } from '../packages/mail/src/failure-category.ts'
 import { IMAP_SENTENCES } from '../packages/mail/src/imap/failure.ts'
 import { EVIDENCE_ORDER, judgeBounce } from '../packages/mail/src/judge-bounce.ts'
 import { configPrefix, variables } from '../packages/server/src/config.ts'
-import { WORDLESS } from '../packages/server/src/feedback/apply/event-details.ts'
+import { WORDLESS } from '../packages/server/src/feedback/apply/report-events.ts'
 import { STOPPED_SENTENCES } from '../packages/server/src/sending/phishing/decide-phishing.ts'
 
 const docs = new URL('../docs/', import.meta.url)

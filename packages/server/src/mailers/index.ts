@@ -1,16 +1,5 @@
 /** Mailers: the front door. Routes are mounted by `create.ts`. */
 
-export {
-  changeDomainSettings,
-  type DomainSettings,
-  deleteDomainMailer,
-  insertDomainMailer,
-  listDomainsOfRelay,
-  type NewDomainMailer,
-  noteRelayChanged,
-  readDomainSettings,
-  setDomainVerified,
-} from './domain-store.ts'
 export { findMailers, type NoMailer, noMailer, type WantedMailer } from './find-mailers.ts'
 export {
   listMailboxes,
@@ -47,6 +36,17 @@ export { type AccessTokens, createAccessTokens } from './oauth/tokens/access-tok
 export { tokenPlaceOf } from './oauth/tokens/mailer-token.ts'
 export { searchMailers, searchMailersOf } from './search-store.ts'
 export { createRelaySends, type RelaySends, type RelaySent } from './send-by-relay.ts'
+export {
+  changeDomainSettings,
+  type DomainSettings,
+  deleteDomainMailer,
+  insertDomainMailer,
+  listDomainsOfRelay,
+  type NewDomainMailer,
+  noteRelayChanged,
+  readDomainSettings,
+  setDomainVerified,
+} from './sending-domain-store.ts'
 export type { MailerDeps } from './smtp/configure-smtp.ts'
 export type { Acquired, SmtpLease } from './smtp/connection-pool.ts'
 export { ehloNameOf, qualifiedNameOf } from './smtp/ehlo-name.ts'

@@ -27,7 +27,6 @@ import {
 } from '../../sending/index.ts'
 import { suppressAddress } from '../../suppressions/index.ts'
 import { recordEvents, type TouchedStream } from '../../webhooks/index.ts'
-import { reportEvent, suppressingEvent } from './event-details.ts'
 import {
   countFacts,
   factKey,
@@ -42,6 +41,7 @@ import { type Judgement, judgeReports } from './judge-reports.ts'
 import type { LoggedBounce } from './log-bounces.ts'
 import { matchReports } from './match-reports.ts'
 import { messageKeyOf, type Report, type ReportOutcome } from './report.ts'
+import { reportEvent, suppressingEvent } from './report-events.ts'
 import { wakeUnmatched } from './unmatched-store.ts'
 
 export interface ApplyReportsDeps {

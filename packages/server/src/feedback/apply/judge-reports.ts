@@ -11,9 +11,9 @@ import { failedReasonOf as sentenceOf } from '@postrider/mail'
 import type { RelayFactKind } from '../../relays/index.ts'
 import type { ReportedRecipient, ReportedStatus } from '../../sending/index.ts'
 import { decideStatus } from './decide-status.ts'
-import { failedReasonOf, isTold, type ToldReport } from './event-details.ts'
 import type { MatchedReport } from './fact-store.ts'
 import { answeredIdOf } from './match-reports.ts'
+import { failedReasonOf, isTold, type ToldReport } from './report-events.ts'
 
 export interface FreshReports {
   readonly recipient: ReportedRecipient

@@ -25,7 +25,7 @@ import { configureInboundRouting, type InboundDeps } from './configure-routing.t
 import { deleteInboundDomain } from './delete-domain.ts'
 import { getInboundDomain } from './get-domain.ts'
 import { listInboundDomains } from './list-domains.ts'
-import { toWireDomain, toWireUsername } from './routes-wire.ts'
+import { toWireDomain, toWireUsername } from './routing-wire.ts'
 import { updateInboundDomain } from './update-domain.ts'
 import { createInboundUsername } from './usernames/create-username.ts'
 import { deleteInboundUsername } from './usernames/delete-username.ts'

@@ -8,14 +8,14 @@ import type { Clock } from '../../platform/clock.ts'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import type { PhishingCheck } from '../phishing/check-phishing.ts'
 import { domainOf } from '../record/email.ts'
-import { decideNextStep, type NextStep } from '../results/decide-next-step.ts'
-import type { Ending, FailedFinish } from '../results/ending.ts'
 import {
   deliveredEvent,
   type EventSubject,
   phishingEvent,
   smtpErrorEvent,
-} from '../results/event-details.ts'
+} from '../results/attempt-events.ts'
+import { decideNextStep, type NextStep } from '../results/decide-next-step.ts'
+import type { Ending, FailedFinish } from '../results/ending.ts'
 import type {
   AttemptFailed,
   AttemptResult,

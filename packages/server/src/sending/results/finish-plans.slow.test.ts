@@ -20,8 +20,8 @@ import { createWakeups } from '../../webhooks/index.ts'
 import type { AttemptFailed, Claim } from '../attempt/attempt.ts'
 import { markCommitted } from '../queue/queue-store.ts'
 import { lockReported, reportStatuses, settleReported } from '../record/report-store.ts'
+import { deliveredEvent, smtpErrorEvent } from './attempt-events.ts'
 import type { Ending } from './ending.ts'
-import { deliveredEvent, smtpErrorEvent } from './event-details.ts'
 import { createFinishAttempts } from './finish-attempts.ts'
 
 const STATEMENTS = [
