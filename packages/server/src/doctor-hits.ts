@@ -5,7 +5,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Finding } from './doctor-work.ts'
-import { describeDuration } from './platform/duration.ts'
+import { describeDuration } from './platform/values/duration.ts'
 import { REFUSED, TAKEN, UNREADABLE, WRITTEN } from './tracking/index.ts'
 
 /** A tracker looks every minute for what others have left. */

@@ -7,7 +7,7 @@ import type { Finding } from './doctor-work.ts'
 import { LATE_AFTER_MS } from './mailers/index.ts'
 import { type Db, readInOrder, type Tx } from './platform/db/index.ts'
 import { bucketCount } from './platform/db/leases.ts'
-import { describeDuration } from './platform/duration.ts'
+import { describeDuration } from './platform/values/duration.ts'
 import { findBlamed, measureQueue, type QueueFigures, type WaitingReason } from './sending/index.ts'
 
 const everyBucket = Array.from({ length: bucketCount }, (_, bucket) => bucket)

@@ -6,7 +6,7 @@ import { configPrefix, type Role } from './config.ts'
 import { measureInbox } from './feedback/index.ts'
 import { type DaySpan, type Queryable, readDaySpans } from './platform/db/index.ts'
 import { bucketCount } from './platform/db/leases.ts'
-import { describeDuration } from './platform/duration.ts'
+import { describeDuration } from './platform/values/duration.ts'
 import { partitionedTables, tablesOfRetention } from './retention-days.ts'
 import {
   countGivenUp,

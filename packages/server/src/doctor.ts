@@ -23,18 +23,18 @@ import { examineSendQueue } from './doctor-queue.ts'
 import { examineWork, type Finding } from './doctor-work.ts'
 import { heloNameOf, isHeloNameBare } from './ehlo-hostname.ts'
 import { findDatabase, migrationsDir, withDatabase } from './operator-database.ts'
-import { findOpenFiles, findOpenMode } from './platform/data-dir.ts'
 import { checkSchema, type Db, durability, SchemaBehindError } from './platform/db/index.ts'
 import { parseNetwork } from './platform/egress/address-policy.ts'
 import { reasonOf } from './platform/errors.ts'
 import type { Logger } from './platform/log.ts'
+import { findOpenFiles, findOpenMode } from './platform/process/data-dir.ts'
 import {
   examineSealed,
   findNeedless,
   findNeeds,
   type SealedKind,
 } from './platform/secrets/index.ts'
-import { loadSecrets, refuseLostFile, toKeys } from './platform/secrets-file.ts'
+import { loadSecrets, refuseLostFile, toKeys } from './platform/secrets/secrets-file.ts'
 import { sealedColumns } from './sealed-columns.ts'
 
 const NODE_MAJOR_MIN = 24

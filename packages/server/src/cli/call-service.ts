@@ -7,7 +7,7 @@ import { type OperationId, operations } from '@postrider/contract'
 import { Option } from 'commander'
 import type { Config } from '../config.ts'
 import { tenantHeader } from '../platform/http/act-for-tenant.ts'
-import { memberOf } from '../platform/json.ts'
+import { memberOf } from '../platform/values/json.ts'
 import { findSecrets } from './stored-secrets.ts'
 
 export interface ServiceCall {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { loadSecrets, type Secrets } from '../platform/secrets-file.ts'
+import { loadSecrets, type Secrets } from '../platform/secrets/secrets-file.ts'
 
 /** Undefined: the first start makes them. */
 export function findSecrets(config: Config): Secrets | undefined {

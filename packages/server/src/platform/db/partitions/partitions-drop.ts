@@ -13,9 +13,9 @@
  * What an operator has detached to keep it does not carry the mark and stays.
  */
 import pg from 'pg'
-import type { Logger } from '../log.ts'
-import { isServerError } from './errors.ts'
-import { connectToPrimary } from './primaries.ts'
+import type { Logger } from '../../log.ts'
+import { isServerError } from '../errors.ts'
+import { connectToPrimary } from '../primaries.ts'
 
 export interface DayPartition {
   readonly table: string

@@ -2,8 +2,8 @@ import { Writable } from 'node:stream'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { resumeTask, runTask } from '@postrider/runtime/task'
 import { expect, it } from 'vitest'
-import { createLogger } from './log.ts'
-import { createMetrics } from './metrics.ts'
+import { createLogger } from '../log.ts'
+import { createMetrics } from '../metrics.ts'
 import {
   type Block,
   createTurnMeter,

@@ -1,9 +1,9 @@
 /** What statistics cost is decided by their plans: a million sums of others are not looked at. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
-import { explaining, type PlanMode, type SeenPlan } from '../../test/explain.ts'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { explaining, type PlanMode, type SeenPlan } from '../../../test/explain.ts'
+import { readInOrder } from '../db/index.ts'
 import { addCounterChanges, foldCounters, readCounters, readGroups } from './counter-store.ts'
-import { readInOrder } from './db/index.ts'
 
 const ROWS = 1_000_000
 const GROUPS = 50

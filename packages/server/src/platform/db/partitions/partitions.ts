@@ -6,9 +6,9 @@
  */
 
 import type { Service } from '@postrider/runtime/service'
-import type { Logger } from '../log.ts'
-import { createLoop } from '../work/loop.ts'
-import { type Db, type Queryable, statement } from './statement.ts'
+import type { Logger } from '../../log.ts'
+import { createLoop } from '../../work/loop.ts'
+import { type Db, type Queryable, statement } from '../statement.ts'
 
 export interface DayPartitions extends Service {
   /** Answers the partitions that it made. */

@@ -16,9 +16,9 @@ import { createHook } from 'node:async_hooks'
 import { performance } from 'node:perf_hooks'
 import type { Service } from '@postrider/runtime/service'
 import { currentTask, listenToTasks } from '@postrider/runtime/task'
-import type { Logger } from './log.ts'
-import type { Metrics } from './metrics.ts'
-import { createSummedLog } from './summed-log.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { createSummedLog } from '../summed-log.ts'
 
 /** A turn may not last longer. */
 export const BLOCK_MS = 50

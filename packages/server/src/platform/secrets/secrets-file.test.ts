@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createKeyRing } from './secrets/index.ts'
+import { createKeyRing } from './index.ts'
 import { loadSecrets, refuseLostFile, type SecretSources } from './secrets-file.ts'
 
 let root: string

@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts'
 import { createDayPartitions } from './partitions.ts'
 
 const log = pino({ level: 'silent' })

@@ -6,8 +6,8 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { makeDataDir } from './data-dir.ts'
-import type { Logger } from './log.ts'
+import type { Logger } from '../log.ts'
+import { makeDataDir } from '../process/data-dir.ts'
 import { makeSelfSigned } from './self-signed.ts'
 
 export interface CertificateFiles {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatMicros } from './clock.ts'
+import { formatMicros } from '../clock.ts'
 import { parseDateTime, parseTimeSpan } from './date-time.ts'
 
 describe('an RFC 3339 time', () => {

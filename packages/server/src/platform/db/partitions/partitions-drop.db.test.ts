@@ -1,8 +1,8 @@
 import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts'
+import { statement, type Tx } from '../statement.ts'
 import { dropPartitions, type PartitionDropper } from './partitions-drop.ts'
-import { statement, type Tx } from './statement.ts'
 
 const log = pino({ level: 'silent' })
 const DAY_MS = 86_400_000

@@ -7,7 +7,7 @@
  * use.
  */
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import { rateLimited } from './errors.ts'
+import { rateLimited } from '../errors.ts'
 
 export interface RateLimit {
   /** Counts one use, or so many; throws when that is too many, and counts none then. */

@@ -5,9 +5,9 @@
  */
 
 import { type ThreadJobsObserver, threadOutcomes } from '@postrider/runtime/thread-observer'
-import type { Logger } from './log.ts'
-import type { Metrics } from './metrics.ts'
-import { createSummedLog } from './summed-log.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { createSummedLog } from '../summed-log.ts'
 
 export function createThreadJobsObserver(deps: {
   readonly metrics: Metrics

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { loadCertificate } from '../certificates/server-certificate.ts'
+import { createLogger } from '../log.ts'
+import { loadSecrets } from '../secrets/secrets-file.ts'
 import {
   closeDataDir,
   closeSecretFiles,
@@ -10,9 +13,6 @@ import {
   findOpenMode,
   makeDataDir,
 } from './data-dir.ts'
-import { createLogger } from './log.ts'
-import { loadSecrets } from './secrets-file.ts'
-import { loadCertificate } from './server-certificate.ts'
 
 let base: string
 let lines: string[]

@@ -1,5 +1,5 @@
 /** SQL of the processes that run. Over all tenants: processes are the operator's. */
-import { type Queryable, statement } from './db/index.ts'
+import { type Queryable, statement } from '../db/index.ts'
 
 export interface ProcessFacts {
   readonly processId: string

@@ -6,9 +6,9 @@
  * without an attempt. `/readyz` fails while it lasts.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import type { Logger } from './log.ts'
-import type { Metrics } from './metrics.ts'
-import { createSummedLog } from './summed-log.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { createSummedLog } from '../summed-log.ts'
 
 export interface Descriptors {
   /** Whether the error means that there was no descriptor. Notes it. */

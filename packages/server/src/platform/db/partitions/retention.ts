@@ -7,11 +7,11 @@
  */
 
 import type { Service } from '@postrider/runtime/service'
-import type { Clock } from './clock.ts'
-import { type DayPartition, dropPartitions, type PartitionDropper } from './db/partitions-drop.ts'
-import type { Logger } from './log.ts'
-import type { Metrics } from './metrics.ts'
-import { createLoop } from './work/loop.ts'
+import type { Clock } from '../../clock.ts'
+import type { Logger } from '../../log.ts'
+import type { Metrics } from '../../metrics.ts'
+import { createLoop } from '../../work/loop.ts'
+import { type DayPartition, dropPartitions, type PartitionDropper } from './partitions-drop.ts'
 
 /** Tables whose rows of one day belong together. */
 export interface RetentionGroup {

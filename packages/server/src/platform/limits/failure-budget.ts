@@ -6,8 +6,8 @@
  */
 
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
+import { type ApiError, rateLimited } from '../errors.ts'
 import { networkOf } from './address-network.ts'
-import { type ApiError, rateLimited } from './errors.ts'
 
 export interface FailureBudget {
   /** Counts one failure. Answers the refusal when that is one too many. */

@@ -19,8 +19,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { makeDataDir } from './data-dir.ts'
-import { type ConfiguredKeys, createKeyRing, keyIdsOf } from './secrets/index.ts'
+import { makeDataDir } from '../process/data-dir.ts'
+import { type ConfiguredKeys, createKeyRing, keyIdsOf } from './index.ts'
 
 export interface Secrets {
   /** For createKeyRing. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createLogger } from './log.ts'
-import { createMetrics } from './metrics.ts'
+import { createLogger } from '../log.ts'
+import { createMetrics } from '../metrics.ts'
 import { createThreadJobsObserver } from './observe-threads.ts'
 
 it('counts jobs by pool and outcome, and logs the name of an exceeded limit', async () => {

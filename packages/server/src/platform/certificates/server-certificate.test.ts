@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createLogger } from './log.ts'
+import { createLogger } from '../log.ts'
 import { makeSelfSigned } from './self-signed.ts'
 import { loadCertificate } from './server-certificate.ts'
 

@@ -1,8 +1,8 @@
 import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
-import { createClock } from './clock.ts'
-import { createMetrics } from './metrics.ts'
+import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts'
+import { createClock } from '../../clock.ts'
+import { createMetrics } from '../../metrics.ts'
 import { createRetention, type RetentionGroup } from './retention.ts'
 
 const DAY_MS = 86_400_000

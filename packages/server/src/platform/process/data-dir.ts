@@ -7,7 +7,7 @@
  */
 import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Logger } from './log.ts'
+import type { Logger } from '../log.ts'
 
 /** Reading and writing, for the group and for others. */
 const TOO_OPEN = 0o066

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { ApiError } from './errors.ts'
+import { ApiError } from '../errors.ts'
 import { createRateLimit } from './rate-limit.ts'
 
 beforeEach(() => {

@@ -9,8 +9,8 @@
  */
 import { statfs } from 'node:fs/promises'
 import type { Service } from '@postrider/runtime/service'
-import { ApiError } from './errors.ts'
-import type { Logger } from './log.ts'
+import { ApiError } from '../errors.ts'
+import type { Logger } from '../log.ts'
 
 export interface DiskGuard extends Service {
   isOpen(): boolean

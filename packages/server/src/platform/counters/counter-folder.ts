@@ -1,9 +1,9 @@
 /** Folds counter changes into sums, and deletes sums that are too old. */
 
+import type { Db } from '../db/index.ts'
+import type { Logger } from '../log.ts'
+import { createPeriodicTask, type PeriodicTask } from '../work/periodic-task.ts'
 import { dropOldCounters, foldCounters, type KeptCounters } from './counter-store.ts'
-import type { Db } from './db/index.ts'
-import type { Logger } from './log.ts'
-import { createPeriodicTask, type PeriodicTask } from './work/periodic-task.ts'
 
 const INTERVAL_MS = 10_000
 /** Each row has at most 200 changes, which take about 0.1 ms each where all groups differ. */

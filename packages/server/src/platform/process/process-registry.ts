@@ -1,10 +1,10 @@
 /** Tells in the database that this process runs, what it does, and of which version it is. */
 import type { Service } from '@postrider/runtime/service'
 import { waitAtMost } from '@postrider/runtime/timeout'
-import type { Db } from './db/index.ts'
-import type { Logger } from './log.ts'
+import type { Db } from '../db/index.ts'
+import type { Logger } from '../log.ts'
+import { createLoop } from '../work/loop.ts'
 import { forgetProcess, type ProcessFacts, tellProcess } from './process-store.ts'
-import { createLoop } from './work/loop.ts'
 
 const INTERVAL_MS = 15_000
 const FORGET_WITHIN_MS = 1_000

@@ -6,7 +6,7 @@
  * row holds the changes of a transaction for a tenant: a group more makes the row longer. Measured with 64 mails
  * to a transaction: 6 octets of WAL for a mail where all go to one domain, 13 where each goes to another.
  */
-import { insertRows, type Queryable, statement, type Tx } from './db/index.ts'
+import { insertRows, type Queryable, statement, type Tx } from '../db/index.ts'
 
 /** Under which names a fact is counted as well, by what it is grouped by. */
 export type CounterGroups = Readonly<Record<string, string>>
