@@ -1,10 +1,10 @@
 /** What `postrider doctor` says of mail that waits to be sent. */
 import { createServer } from 'node:net'
 import { expect, it } from 'vitest'
-import { accept, useSending } from '../test/sender.ts'
-import { addMailer } from '../test/sending.ts'
-import { examineSendQueue } from './doctor-queue.ts'
-import type { Finding } from './doctor-work.ts'
+import { accept, useSending } from '../../test/sender.ts'
+import { addMailer } from '../../test/sending.ts'
+import { examineSendQueue } from './examine-queue.ts'
+import type { Finding } from './examine-work.ts'
 
 const world = useSending()
 

@@ -4,9 +4,9 @@
  */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Finding } from './doctor-work.ts'
-import { describeDuration } from './platform/values/duration.ts'
-import { REFUSED, TAKEN, UNREADABLE, WRITTEN } from './tracking/index.ts'
+import { describeDuration } from '../platform/values/duration.ts'
+import { REFUSED, TAKEN, UNREADABLE, WRITTEN } from '../tracking/index.ts'
+import type { Finding } from './examine-work.ts'
 
 /** A tracker looks every minute for what others have left. */
 const WAITING_MS_MAX = 5 * 60_000

@@ -2,12 +2,12 @@
  * What `postrider doctor` finds in a database that is up to date: roles that nobody has, webhooks that
  * fail or do not keep up, callbacks that are not applied, days that should be there, and days that should have gone.
  */
-import { configPrefix, type Role } from './config.ts'
-import { measureInbox } from './feedback/index.ts'
-import { type DaySpan, type Queryable, readDaySpans } from './platform/db/index.ts'
-import { bucketCount } from './platform/db/leases.ts'
-import { describeDuration } from './platform/values/duration.ts'
-import { partitionedTables, tablesOfRetention } from './retention-days.ts'
+import { configPrefix, type Role } from '../config.ts'
+import { measureInbox } from '../feedback/index.ts'
+import { type DaySpan, type Queryable, readDaySpans } from '../platform/db/index.ts'
+import { bucketCount } from '../platform/db/leases.ts'
+import { describeDuration } from '../platform/values/duration.ts'
+import { partitionedTables, tablesOfRetention } from '../retention-days.ts'
 import {
   countGivenUp,
   countOpen,
@@ -15,7 +15,7 @@ import {
   findLongestFailing,
   observeStreams,
   type StreamFigures,
-} from './webhooks/index.ts'
+} from '../webhooks/index.ts'
 
 export interface Finding {
   readonly check: string

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { examineHits } from './doctor-hits.ts'
+import { examineHits } from './examine-hits.ts'
 
 const NOW_S = 1_800_000_000
 const dirs: string[] = []

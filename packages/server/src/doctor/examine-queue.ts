@@ -3,12 +3,17 @@
  * long; whose queue is late; and of mail that waits for another attempt because of its mailer, why.
  */
 
-import type { Finding } from './doctor-work.ts'
-import { LATE_AFTER_MS } from './mailers/index.ts'
-import { type Db, readInOrder, type Tx } from './platform/db/index.ts'
-import { bucketCount } from './platform/db/leases.ts'
-import { describeDuration } from './platform/values/duration.ts'
-import { findBlamed, measureQueue, type QueueFigures, type WaitingReason } from './sending/index.ts'
+import { LATE_AFTER_MS } from '../mailers/index.ts'
+import { type Db, readInOrder, type Tx } from '../platform/db/index.ts'
+import { bucketCount } from '../platform/db/leases.ts'
+import { describeDuration } from '../platform/values/duration.ts'
+import {
+  findBlamed,
+  measureQueue,
+  type QueueFigures,
+  type WaitingReason,
+} from '../sending/index.ts'
+import type { Finding } from './examine-work.ts'
 
 const everyBucket = Array.from({ length: bucketCount }, (_, bucket) => bucket)
 const NEXT = 'see postrider mailer list, postrider mailer test'

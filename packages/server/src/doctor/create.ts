@@ -4,12 +4,12 @@
  */
 import type { HealthCheck } from '@postrider/contract'
 import { withTimeout } from '@postrider/runtime/timeout'
-import type { Config } from './config.ts'
-import { examineRunning } from './doctor.ts'
-import { fixOf } from './doctor-fixes.ts'
-import type { Finding } from './doctor-work.ts'
-import type { Db } from './platform/db/index.ts'
-import { reasonOf } from './platform/errors.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../platform/db/index.ts'
+import { reasonOf } from '../platform/errors.ts'
+import { examineRunning } from './examine.ts'
+import type { Finding } from './examine-work.ts'
+import { fixOf } from './fixes.ts'
 
 export interface ServiceHealth {
   readonly checkedAt: Date

@@ -1,10 +1,10 @@
 import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../test/database.ts'
-import { emptyTables } from '../test/empty-tables.ts'
-import { examineWork, type Finding } from './doctor-work.ts'
-import { createDayPartitions } from './platform/db/index.ts'
-import { partitionedTables } from './retention-days.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { emptyTables } from '../../test/empty-tables.ts'
+import { createDayPartitions } from '../platform/db/index.ts'
+import { partitionedTables } from '../retention-days.ts'
+import { examineWork, type Finding } from './examine-work.ts'
 
 const DAY_MS = 86_400_000
 

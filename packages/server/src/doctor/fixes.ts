@@ -1,5 +1,5 @@
 /** What to do about each check of `postrider doctor` that is not `ok`. */
-import type { Finding } from './doctor-work.ts'
+import type { Finding } from './examine-work.ts'
 
 export const fixes: Readonly<Record<string, string>> = {
   node: 'Install Node.js 24 or later.',

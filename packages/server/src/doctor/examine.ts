@@ -8,7 +8,6 @@ import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createDnsResolver } from '@postrider/runtime/dns'
-import { findSecrets } from './cli/stored-secrets.ts'
 import {
   type Config,
   ConfigError,
@@ -17,25 +16,26 @@ import {
   isPaused,
   isPublicUrlPlain,
   loadConfig,
-} from './config.ts'
-import { examineHits } from './doctor-hits.ts'
-import { examineSendQueue } from './doctor-queue.ts'
-import { examineWork, type Finding } from './doctor-work.ts'
-import { heloNameOf, isHeloNameBare } from './ehlo-hostname.ts'
-import { findDatabase, migrationsDir, withDatabase } from './operator-database.ts'
-import { checkSchema, type Db, durability, SchemaBehindError } from './platform/db/index.ts'
-import { parseNetwork } from './platform/egress/address-policy.ts'
-import { reasonOf } from './platform/errors.ts'
-import type { Logger } from './platform/log.ts'
-import { findOpenFiles, findOpenMode } from './platform/process/data-dir.ts'
+} from '../config.ts'
+import { heloNameOf, isHeloNameBare } from '../ehlo-hostname.ts'
+import { findDatabase, migrationsDir, withDatabase } from '../operator-database.ts'
+import { checkSchema, type Db, durability, SchemaBehindError } from '../platform/db/index.ts'
+import { parseNetwork } from '../platform/egress/address-policy.ts'
+import { reasonOf } from '../platform/errors.ts'
+import type { Logger } from '../platform/log.ts'
+import { findOpenFiles, findOpenMode } from '../platform/process/data-dir.ts'
 import {
   examineSealed,
   findNeedless,
   findNeeds,
   type SealedKind,
-} from './platform/secrets/index.ts'
-import { loadSecrets, refuseLostFile, toKeys } from './platform/secrets/secrets-file.ts'
-import { sealedColumns } from './sealed-columns.ts'
+} from '../platform/secrets/index.ts'
+import { loadSecrets, refuseLostFile, toKeys } from '../platform/secrets/secrets-file.ts'
+import { findSecrets } from '../platform/secrets/stored-secrets.ts'
+import { sealedColumns } from '../sealed-columns.ts'
+import { examineHits } from './examine-hits.ts'
+import { examineSendQueue } from './examine-queue.ts'
+import { examineWork, type Finding } from './examine-work.ts'
 
 const NODE_MAJOR_MIN = 24
 const POSTGRES_MAJOR_MIN = 15

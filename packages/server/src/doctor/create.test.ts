@@ -1,11 +1,11 @@
 /** getHealth's look: one at a time, within a time limit, and with a fix for each check. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { loadConfig } from './config.ts'
-import { fixes, fixOf } from './doctor-fixes.ts'
-import { createServiceDoctor } from './doctor-service.ts'
-import type { Finding } from './doctor-work.ts'
-import type { Db } from './platform/db/index.ts'
+import { loadConfig } from '../config.ts'
+import type { Db } from '../platform/db/index.ts'
+import { createServiceDoctor } from './create.ts'
+import type { Finding } from './examine-work.ts'
+import { fixes, fixOf } from './fixes.ts'
 
 const config = loadConfig({})
 const db = {} as Db
@@ -47,7 +47,7 @@ it('answers a failed check when the look fails', async () => {
 })
 
 it('knows what to do about every check', () => {
-  const sources = ['doctor', 'doctor-work', 'doctor-queue', 'doctor-hits']
+  const sources = ['examine', 'examine-work', 'examine-queue', 'examine-hits']
     .map((name) => readFileSync(new URL(`${name}.ts`, import.meta.url), 'utf8'))
     .join('\n')
   const named = [
