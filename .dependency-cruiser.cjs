@@ -21,6 +21,7 @@ const ORDER = [
   'mailboxes',
   'activity',
   'operator',
+  'dashboard',
 ]
 const TESTS = ['\\.(test|fixture)\\.ts$', '/test/']
 const NETWORK = '^(node:)?(net|tls|http|https|http2|dgram)$'

@@ -7,47 +7,26 @@
  *
  * - `node_modules/.postrider-install` is written last and names the lock file and the Node it was
  *   verified with: an interrupted install is never taken for a finished one.
- * - One install at a time per clone: the lock file beside package.json is touched while its holder
- *   lives and names the npm that works, so one left by a killed holder goes stale by itself, but
- *   not before the npm which it left behind has ended.
+ * - One install at a time per clone, by a lock file beside package.json.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { root, SetupError, withCloneLock } from './clone-lock.mjs'
 
-export const root = fileURLToPath(new URL('..', import.meta.url))
 const modules = join(root, 'node_modules')
 const binDir = join(modules, '.bin')
 const nodeBin = join(binDir, 'node')
 const stampFile = join(modules, '.postrider-install')
-const lockFile = join(root, '.postrider-install.lock')
-const lockStaleAfterMs = 15_000
-const orphanWaitMsMax = 300_000
 const nodeMajorMin = 24
-
-/** An expected failure: its message is all that the user needs. */
-class SetupError extends Error {}
 
 export async function ensureInstalled() {
   if (isInstalled()) return
-  await withInstallLock(async () => {
+  await withCloneLock('install', async (nameWorker) => {
     if (isInstalled()) return
-    if (!isAsLocked()) await installPackages()
+    if (!isAsLocked()) await installPackages(nameWorker)
     await ensureNode()
     writeStamp()
   })
@@ -86,9 +65,12 @@ function writeStamp() {
   writeFileSync(stampFile, stamp())
 }
 
-async function installPackages() {
+async function installPackages(nameWorker) {
   console.error('Installing packages (once; about a minute) ...')
-  const code = await runNpm(['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'])
+  const code = await runNpm(
+    ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'],
+    nameWorker,
+  )
   if (code === 0) return
   throw new SetupError(
     'The packages could not be installed; npm says why above. Often this is the network: npm needs\n' +
@@ -132,18 +114,14 @@ function linkNode(binary) {
 }
 
 /** npm is started the way it was started, not through `.bin/node`, which `npm ci` removes. */
-function runNpm(args) {
+function runNpm(args, onStart) {
   const { npm_execpath: cli, npm_node_execpath: node } = process.env
   const env = cleanEnv()
   if (cli?.endsWith('.js') && existsSync(cli)) {
     const outside = node && !node.startsWith(modules) ? node : systemNode(env.PATH)
-    return run(outside, [cli, ...args], { cwd: root, env }, nameInLock)
+    return run(outside, [cli, ...args], { cwd: root, env }, onStart)
   }
-  return run('npm', args, { cwd: root, env }, nameInLock)
-}
-
-function nameInLock(pid) {
-  writeFileSync(lockFile, `${pid}\n`)
+  return run('npm', args, { cwd: root, env }, onStart)
 }
 
 /** The environment as it was before npm put this clone's `.bin` and its script names into it. */
@@ -161,7 +139,7 @@ function systemNode(path) {
   return found.find((file) => existsSync(file)) ?? process.execPath
 }
 
-function run(command, args, options, onStart) {
+export function run(command, args, options, onStart) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 2, 2], ...options })
     child.once('error', (cause) =>
@@ -170,72 +148,6 @@ function run(command, args, options, onStart) {
     child.once('close', (code) => resolve(code))
     if (child.pid) onStart?.(child.pid)
   })
-}
-
-async function withInstallLock(work) {
-  await takeLock()
-  const touching = setInterval(touchLock, lockStaleAfterMs / 5)
-  const release = () => rmSync(lockFile, { force: true })
-  const interrupted = () => {
-    release()
-    process.exit(130)
-  }
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
-  try {
-    await work()
-  } finally {
-    clearInterval(touching)
-    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
-    release()
-  }
-}
-
-async function takeLock() {
-  for (let told = false; ; ) {
-    try {
-      const file = openSync(lockFile, 'wx')
-      writeSync(file, `${process.pid}\n`)
-      closeSync(file)
-      return
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw notWritable(error)
-    }
-    if (isLockStale()) {
-      rmSync(lockFile, { force: true })
-      continue
-    }
-    if (!told) console.error('Waiting for another install in this folder ...')
-    told = true
-    await sleep(200)
-  }
-}
-
-function isLockStale() {
-  const stat = statSync(lockFile, { throwIfNoEntry: false })
-  const ageMs = stat ? Date.now() - stat.mtimeMs : 0
-  if (ageMs <= lockStaleAfterMs) return false
-  return ageMs > orphanWaitMsMax || !isRunning(Number(readText(lockFile)))
-}
-
-function isRunning(pid) {
-  if (!Number.isInteger(pid) || pid <= 0) return false
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return error.code === 'EPERM'
-  }
-}
-
-function touchLock() {
-  if (statSync(lockFile, { throwIfNoEntry: false })) utimesSync(lockFile, new Date(), new Date())
-}
-
-function notWritable(cause) {
-  return new SetupError(
-    `Packages must be installed, but ${root} cannot be written to (${cause.code}).\n` +
-      'Run the command as the user who owns the clone.',
-    { cause },
-  )
 }
 
 function readJson(path) {

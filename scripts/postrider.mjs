@@ -2,9 +2,17 @@
 /** `npx postrider …` in a clone: makes it ready to run, then hands over to the operator CLI. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { ensureInstalled, root, succeeds } from './bootstrap.mjs'
+import { ensureInstalled, succeeds } from './bootstrap.mjs'
+import { ensureDashboard } from './build-dashboard.mjs'
+import { root } from './clone-lock.mjs'
 
-if (await succeeds(ensureInstalled)) {
+const isServing = process.argv[2] === 'serve'
+const prepare = async () => {
+  await ensureInstalled()
+  if (isServing) await ensureDashboard()
+}
+
+if (await succeeds(prepare)) {
   const node = join(root, 'node_modules', '.bin', 'node')
   const cli = join(root, 'packages', 'server', 'bin', 'postrider.mjs')
   const child = spawn(node, [cli, ...process.argv.slice(2)], { stdio: 'inherit' })

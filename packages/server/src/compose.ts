@@ -11,6 +11,7 @@ import { createActivity } from './activity/create.ts'
 import type { Build } from './build.ts'
 import { type Config, isInboundHostUnnamed, isPaused, type Role, roles } from './config.ts'
 import { createPlatform, type Platform, type ProcessOptions } from './create-platform.ts'
+import { createDashboard } from './dashboard/create.ts'
 import { describeSettings } from './describe-settings.ts'
 import { createServiceDoctor } from './doctor/create.ts'
 import { createDomains } from './domains/create.ts'
@@ -239,6 +240,7 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
     connectionsMax: config.httpConnectionsMax,
   })
   const isApi = config.roles.has('api')
+  if (isApi && config.dashboard === 'on') createDashboard({ log }).routes(app)
   if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.build.version })
   const listener = all.inbound.readiness
   const queueWatch = all.sending.readiness

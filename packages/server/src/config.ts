@@ -98,6 +98,13 @@ export const variables = {
     meaning:
       'The URL under which browsers of recipients and providers reach this service. Tracked links lead to `/t/` below it, and OAuth providers send browsers back to `/oauth/callback` below it',
   },
+  dashboard: {
+    name: 'DASHBOARD',
+    type: oneOf('on', 'off'),
+    default: 'on',
+    meaning:
+      'Whether the role `api` serves the dashboard at `/app/`. With `off` there is no such address, and `npm start` does not build it',
+  },
   httpConnectionsMax: {
     name: 'HTTP_CONNECTIONS_MAX',
     type: integer(16, 1_000_000),

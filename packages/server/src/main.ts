@@ -134,6 +134,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
         url: publicUrlOf(config.host, port),
         inboundPort: inbound?.port,
         roles: rolesOf(config),
+        hasDashboard: config.dashboard === 'on',
         dataDir: embedded === undefined ? undefined : config.dataDir,
         apiKey: newApiKey,
         hasTenant: await hasAnyTenant(app.db),
@@ -185,7 +186,7 @@ async function makeFirstKey(app: App, config: Config): Promise<string | undefine
 
 /** A person opens it: where the port was picked, by the address that was taken. */
 async function makeSetupLink(app: App, config: Config): Promise<string | undefined> {
-  if (!config.roles.has('api') || config.oidcOnly) return undefined
+  if (!config.roles.has('api') || config.oidcOnly || config.dashboard === 'off') return undefined
   const publicUrl =
     config.port === 0 ? publicUrlOf(config.host, app.address().port) : config.publicUrl
   return await createSetupLink({ db: app.db, publicUrl })

@@ -5,6 +5,7 @@ const facts = {
   url: 'http://127.0.0.1:8080',
   inboundPort: undefined,
   roles: ['api', 'sender'],
+  hasDashboard: true,
   dataDir: undefined,
   apiKey: undefined,
   hasTenant: true,
@@ -28,6 +29,11 @@ describe('the message at a start', () => {
     const setupUrl = 'https://mail.example.com/app/setup#token'
     expect(welcome({ ...facts, setupUrl })).toContain(`  ${setupUrl}\n`)
     expect(welcome(facts)).not.toContain('/app/setup')
+  })
+
+  it('has the address of the dashboard, unless it is off', () => {
+    expect(welcome(facts)).toContain('  Dashboard  http://127.0.0.1:8080/app/\n')
+    expect(welcome({ ...facts, hasDashboard: false })).not.toContain('Dashboard')
   })
 
   it('has no key and no curl later, but says how to get another key', () => {

@@ -5,6 +5,8 @@ export interface WelcomeFacts {
   readonly inboundPort: number | undefined
   /** Those that do something. */
   readonly roles: readonly string[]
+  /** Where its role is `api`. */
+  readonly hasDashboard: boolean
   /** Named in the configuration, without anything behind them in this version. */
   readonly dataDir: string | undefined
   /** Only on the first start: it cannot be shown again. */
@@ -19,6 +21,7 @@ export function welcome(o: WelcomeFacts): string {
   const lines = [
     '',
     'Postrider is running.',
+    ...(isApi && o.hasDashboard ? [`  Dashboard  ${o.url}/app/`] : []),
     ...(isApi
       ? [`  API        ${o.url}`, `  Reference  ${o.url}/docs   (OpenAPI: ${o.url}/openapi.json)`]
       : []),

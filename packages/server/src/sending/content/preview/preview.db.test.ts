@@ -65,7 +65,7 @@ it('shows the HTML as it was given, in a page that runs and loads nothing', asyn
   expect(response.headers).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy':
-      "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+      "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'",
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'private, no-store',

@@ -15,7 +15,7 @@ import { getContent } from '../get-content.ts'
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'",
   'x-content-type-options': 'nosniff',
   'x-dns-prefetch-control': 'off',
   'x-frame-options': 'SAMEORIGIN',
