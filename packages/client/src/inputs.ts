@@ -5,6 +5,7 @@ import type {
   ConfigureImapBody,
   ConfigureRelayBody,
   ConfigureSmtpBody,
+  CreateApiKeyBody,
   CreateInboundUsernameBody,
   CreateKeyBody,
   ExportEmailLogsQuery,
@@ -48,6 +49,7 @@ export type RescueEmailsInput = WithFilterTimes<RescueEmailsBody>
 export type RetryEmailsInput = WithFilterTimes<RetryEmailsBody>
 export type CancelEmailsInput = WithFilterTimes<CancelEmailsBody>
 export type AddSuppressionInput = WithTimes<AddSuppressionBody, 'expires_at'>
+export type CreateApiKeyInput = WithTimes<CreateApiKeyBody, 'expires_at'>
 export type CreateKeyInput = WithTimes<CreateKeyBody, 'expires_at'>
 export type GetEmailLogsInput = WithTimes<
   GetEmailLogsQuery,

@@ -22,6 +22,7 @@ import type {
   ConfigureInboundRoutingBody,
   ConfigureRelayAnswer,
   ConfigureSmtpAnswer,
+  CreateApiKeyAnswer,
   CreateInboundUsernameAnswer,
   CreateKeyAnswer,
   CreateMemberAnswer,
@@ -30,6 +31,8 @@ import type {
   CreateOAuthAppBody,
   CreateSessionAnswer,
   CreateSessionBody,
+  CreateTenantAnswer,
+  CreateTenantBody,
   CreateUserAnswer,
   CreateUserBody,
   DeleteDomainAnswer,
@@ -54,6 +57,7 @@ import type {
   GetEmailContentAnswer,
   GetEmailLogsAnswer,
   GetEmailQuery,
+  GetHealthAnswer,
   GetImapConfigAnswer,
   GetInboundDomainAnswer,
   GetInboundMessageAnswer,
@@ -61,12 +65,15 @@ import type {
   GetMailerActivityAnswer,
   GetOverviewAnswer,
   GetPhishingSettingsAnswer,
+  GetQueuesAnswer,
+  GetQueuesQuery,
   GetRawEmailQuery,
   GetRelayAnswer,
   GetSessionAnswer,
   GetSmtpConfigAnswer,
   GetStatisticsAnswer,
   GetSuppressionAnswer,
+  GetSystemAnswer,
   GetTenantAnswer,
   GetUserAnswer,
   GetWebhookDeliveryAnswer,
@@ -76,7 +83,11 @@ import type {
   InboundDomain,
   InboundMessage,
   InboundUsername,
+  ListApiKeysAnswer,
+  ListApiKeysQuery,
   ListAuditAnswer,
+  ListAuditOfAllTenantsAnswer,
+  ListAuditOfAllTenantsQuery,
   ListAuditQuery,
   ListDomainsAnswer,
   ListDomainsQuery,
@@ -84,6 +95,7 @@ import type {
   ListedDomainMailer,
   ListedEvent,
   ListedMailer,
+  ListedTenant,
   ListInboundDomainsAnswer,
   ListInboundDomainsQuery,
   ListInboundMessagesAnswer,
@@ -100,6 +112,8 @@ import type {
   ListSessionsAnswer,
   ListSuppressionsAnswer,
   ListSuppressionsQuery,
+  ListTenantsAnswer,
+  ListTenantsQuery,
   ListUsersAnswer,
   ListUsersQuery,
   ListWebhookDeliveriesAnswer,
@@ -108,6 +122,7 @@ import type {
   OAuthApp,
   OAuthLoginAnswer,
   OAuthLoginBody,
+  OperatedQueue,
   PauseWebhookAnswer,
   RedeliverAnswer,
   RegisterWebhookAnswer,
@@ -117,9 +132,12 @@ import type {
   RescueEmailsAnswer,
   ResumeWebhookAnswer,
   RetryEmailsAnswer,
+  RevokeApiKeyAnswer,
   RevokeKeyAnswer,
   RevokeSessionAnswer,
   RotateDomainKeyAnswer,
+  SearchAnswer,
+  SearchQuery,
   SendEmailAnswer,
   SendTestEventAnswer,
   SetMailerActiveAnswer,
@@ -127,6 +145,7 @@ import type {
   StreamEventsQuery,
   SubscribeEmailAnswer,
   Suppression,
+  TenantAuditEntry,
   TestMailerAnswer,
   UnsubscribeEmailAnswer,
   UpdateDomainAnswer,
@@ -599,7 +618,26 @@ export class Postrider {
     return this.#list<ListAuditAnswer, 'entries'>('entries', { path: '/v1/audit' }, query, options)
   }
 
-  /** With the operator's token in place of an API key, as the two below. */
+  /** With the operator's token as `apiKey`, as everything down to `search`. The key is in the answer, once. */
+  createTenant(
+    tenant: CreateTenantBody,
+    options?: RequestOptions,
+  ): AnswerPromise<CreateTenantAnswer> {
+    return this.#send({ method: 'POST', path: '/admin/v1/tenants', body: tenant }, options)
+  }
+
+  listTenants(
+    query: ListTenantsQuery = {},
+    options?: RequestOptions,
+  ): PagedList<ListTenantsAnswer, ListedTenant> {
+    return this.#list<ListTenantsAnswer, 'tenants'>(
+      'tenants',
+      { path: '/admin/v1/tenants' },
+      query,
+      options,
+    )
+  }
+
   getTenant(tenantId: string, options?: RequestOptions): AnswerPromise<GetTenantAnswer> {
     return this.#send(
       { method: 'GET', path: '/admin/v1/tenants/{tenant_id}', parameters: { tenant_id: tenantId } },
@@ -639,6 +677,79 @@ export class Postrider {
       },
       options,
     )
+  }
+
+  /** The key is in the answer, once. */
+  createApiKey(
+    tenantId: string,
+    key: inputs.CreateApiKeyInput = {},
+    options?: RequestOptions,
+  ): AnswerPromise<CreateApiKeyAnswer> {
+    return this.#send(
+      {
+        method: 'POST',
+        path: '/admin/v1/tenants/{tenant_id}/keys',
+        parameters: { tenant_id: tenantId },
+        body: key,
+      },
+      options,
+    )
+  }
+
+  listApiKeys(
+    tenantId: string,
+    query: ListApiKeysQuery = {},
+    options?: RequestOptions,
+  ): PagedList<ListApiKeysAnswer, ApiKey> {
+    return this.#list<ListApiKeysAnswer, 'keys'>(
+      'keys',
+      { path: '/admin/v1/tenants/{tenant_id}/keys', parameters: { tenant_id: tenantId } },
+      query,
+      options,
+    )
+  }
+
+  revokeApiKey(keyId: string, options?: RequestOptions): AnswerPromise<RevokeApiKeyAnswer> {
+    return this.#send(
+      { method: 'DELETE', path: '/admin/v1/keys/{key_id}', parameters: { key_id: keyId } },
+      options,
+    )
+  }
+
+  listAuditOfAllTenants(
+    query: ListAuditOfAllTenantsQuery = {},
+    options?: RequestOptions,
+  ): PagedList<ListAuditOfAllTenantsAnswer, TenantAuditEntry> {
+    return this.#list<ListAuditOfAllTenantsAnswer, 'entries'>(
+      'entries',
+      { path: '/admin/v1/audit' },
+      query,
+      options,
+    )
+  }
+
+  getHealth(options?: RequestOptions): AnswerPromise<GetHealthAnswer> {
+    return this.#send({ method: 'GET', path: '/admin/v1/health' }, options)
+  }
+
+  getQueues(
+    query: GetQueuesQuery = {},
+    options?: RequestOptions,
+  ): PagedList<GetQueuesAnswer, OperatedQueue> {
+    return this.#list<GetQueuesAnswer, 'queues'>(
+      'queues',
+      { path: '/admin/v1/queues' },
+      query,
+      options,
+    )
+  }
+
+  getSystem(options?: RequestOptions): AnswerPromise<GetSystemAnswer> {
+    return this.#send({ method: 'GET', path: '/admin/v1/system' }, options)
+  }
+
+  search(query: SearchQuery, options?: RequestOptions): AnswerPromise<SearchAnswer> {
+    return this.#send({ method: 'GET', path: '/admin/v1/search', query: { ...query } }, options)
   }
 
   getPhishingSettings(options?: RequestOptions): AnswerPromise<GetPhishingSettingsAnswer> {

@@ -138,6 +138,9 @@ export type TenantUsage = Static<typeof tenantUsage>
 export const tenant = closedObject({ ...listedTenantFields, usage: tenantUsage })
 export type Tenant = Static<typeof tenant>
 
+export const listTenantsQuery = pageQuery
+export type ListTenantsQuery = Static<typeof listTenantsQuery>
+
 export const listTenantsAnswer = answer({
   tenants: Type.Array(listedTenant, { description: 'Newest first, without their usage' }),
   nextPageToken,
@@ -225,6 +228,9 @@ export const apiKey = closedObject({
 })
 export type ApiKey = Static<typeof apiKey>
 
+export const listApiKeysQuery = pageQuery
+export type ListApiKeysQuery = Static<typeof listApiKeysQuery>
+
 export const listApiKeysAnswer = answer({
   keys: Type.Array(apiKey, { description: 'Newest first' }),
   nextPageToken,
@@ -298,6 +304,9 @@ export const tenantAuditEntry = closedObject(
   { description: 'An entry of the audit log, with the account that it is about' },
 )
 export type TenantAuditEntry = Static<typeof tenantAuditEntry>
+
+export const listAuditOfAllTenantsQuery = pageQuery
+export type ListAuditOfAllTenantsQuery = Static<typeof listAuditOfAllTenantsQuery>
 
 export const listAuditOfAllTenantsAnswer = answer({
   entries: Type.Array(tenantAuditEntry, { description: 'Newest first' }),

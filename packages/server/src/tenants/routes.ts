@@ -14,13 +14,15 @@ import {
   deleteTenantQuery,
   getTenantAnswer,
   listApiKeysAnswer,
+  listApiKeysQuery,
   listAuditAnswer,
   listAuditOfAllTenantsAnswer,
+  listAuditOfAllTenantsQuery,
   listAuditQuery,
   listKeysAnswer,
   listKeysQuery,
   listTenantsAnswer,
-  pageQuery,
+  listTenantsQuery,
   revokeApiKeyAnswer,
   revokeKeyAnswer,
   tenantParams,
@@ -31,7 +33,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../platform/clock.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import { scopesOf } from '../platform/http/sessions/decide-permission.ts'
-import { createRateLimit } from '../platform/limits/rate-limit.ts'
+import { createRateLimit } from '../platform/rate-limit.ts'
 import type { KeyAuthenticator } from './authenticate-key.ts'
 import { createApiKey, type KeyMaker } from './create-api-key.ts'
 import { createTenant } from './create-tenant.ts'
@@ -66,7 +68,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
   addOperation(app, 'listTenants', {
     summary: 'List the tenants',
     tag: 'Administration',
-    query: pageQuery,
+    query: listTenantsQuery,
     answer: listTenantsAnswer,
     async handle({ query }) {
       return { message: 'Tenants', ...(await pageOfTenants(deps, query)) }
@@ -130,7 +132,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
     summary: "List a tenant's API keys, without the keys themselves",
     tag: 'Administration',
     params: tenantParams,
-    query: pageQuery,
+    query: listApiKeysQuery,
     answer: listApiKeysAnswer,
     async handle({ params, query }) {
       return { message: 'API Keys', ...(await pageOfApiKeys(deps, params.tenant_id, query)) }
@@ -152,7 +154,7 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
     summary: 'List what was changed for tenants, and by whom',
     description: 'Newest first, for as long as entries are kept (`POSTRIDER_AUDIT_RETENTION`).',
     tag: 'Administration',
-    query: pageQuery,
+    query: listAuditOfAllTenantsQuery,
     answer: listAuditOfAllTenantsAnswer,
     async handle({ query }) {
       return { message: 'Audit Log', ...(await pageOfAllAudit(deps, query)) }
