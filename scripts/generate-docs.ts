@@ -1,12 +1,12 @@
 /**
- * Writes the reference pages that are made from code: docs/config.md, docs/errors.md,
- * docs/failed-reasons.md and docs/reference/permissions.md.
+ * Writes what is made from code: docs/config.md, docs/errors.md, docs/failed-reasons.md,
+ * docs/reference/permissions.md, and the permissions that the dashboard goes by.
  *
  * `npm run docs` after a change; a test holds the committed pages against the code.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { errorCatalogue, userRoles } from '../packages/contract/src/index.ts'
+import { errorCatalogue, type UserRole, userRoles } from '../packages/contract/src/index.ts'
 import { ADDRESS_CODES } from '../packages/mail/src/address-evidence.ts'
 import { CATEGORY_ORDER, classifyFailure } from '../packages/mail/src/classify-reply.ts'
 import { FAILURES } from '../packages/mail/src/failure-category.ts'
@@ -17,6 +17,7 @@ import { WORDLESS } from '../packages/server/src/feedback/apply/report-events.ts
 import { STOPPED_SENTENCES } from '../packages/server/src/sending/phishing/decide-phishing.ts'
 
 const docs = new URL('../docs/', import.meta.url)
+const dashboard = new URL('../packages/dashboard/src/', import.meta.url)
 
 export interface Page {
   readonly file: URL
@@ -29,6 +30,7 @@ export function generatePages(): readonly Page[] {
     { file: new URL('errors.md', docs), text: errorsPage() },
     { file: new URL('failed-reasons.md', docs), text: failedReasonsPage() },
     { file: new URL('reference/permissions.md', docs), text: permissionsPage() },
+    { file: new URL('session/permissions.ts', dashboard), text: permissionsModule() },
   ]
 }
 
@@ -237,20 +239,34 @@ interface Described {
   readonly 'x-roles'?: readonly string[]
 }
 
-/** From the description that the service writes of its routes. */
-function permissionsPage(): string {
+interface Permission {
+  readonly operation: string
+  readonly scopes: readonly string[] | undefined
+  readonly roles: readonly UserRole[]
+  readonly needsContent: boolean
+}
+
+/** From the description that the service writes of its routes. Sessions are for everybody who has one. */
+function readPermissions(): Permission[] {
   const document: { readonly paths: Record<string, Record<string, Described>> } = JSON.parse(
     readFileSync(new URL('openapi.json', docs), 'utf8'),
   )
   const described = Object.values(document.paths).flatMap((methods) => Object.values(methods))
-  const rows = described.flatMap((one) => {
-    // Sessions are for everybody who has one.
-    const { 'x-roles': able } = one
+  return described.flatMap((one) => {
+    const { 'x-roles': able, 'x-required-scope': scopes } = one
     if (able === undefined) return []
-    const scopes = one['x-required-scope']
-    const allowed = scopes?.join() === 'content' ? 'with `content`' : 'yes'
-    const roles = userRoles.map((role) => (able.includes(role) ? allowed : ''))
-    return `| ${[`\`${one.operationId}\``, keysOf(scopes), ...roles].join(' | ')} |`
+    const roles = userRoles.filter((role) => able.includes(role))
+    return [
+      { operation: one.operationId, scopes, roles, needsContent: scopes?.join() === 'content' },
+    ]
+  })
+}
+
+function permissionsPage(): string {
+  const rows = readPermissions().map(({ operation, scopes, roles, needsContent }) => {
+    const allowed = needsContent ? 'with `content`' : 'yes'
+    const cells = userRoles.map((role) => (roles.includes(role) ? allowed : ''))
+    return `| ${[`\`${operation}\``, keysOf(scopes), ...cells].join(' | ')} |`
   })
   return `${NOTE}
 
@@ -267,6 +283,44 @@ keys. A test calls every operation in every way and compares the answers with th
 |---|---|${userRoles.map(() => '---|').join('')}
 ${rows.join('\n')}
 `
+}
+
+/** Formatted as the formatter would. */
+function permissionsModule(): string {
+  const permissions = readPermissions()
+  const sets = new Map(permissions.map(({ roles }) => [nameOf(roles), roles]))
+  const constants = Array.from(
+    sets,
+    ([name, roles]) => `const ${name}: Roles = [${roles.map((role) => `'${role}'`).join(', ')}]`,
+  )
+  const entries = permissions.map(
+    ({ operation, roles, needsContent }) =>
+      `  ${operation}: { roles: ${nameOf(roles)}${needsContent ? ', content: true' : ''} },`,
+  )
+  return `/**
+ * Generated from the code by \`npm run docs\`. Do not edit.
+ *
+ * Who may call which operation; \`content\`: the person also needs the permission to read the content of mail. What
+ * is absent is for everybody with a session.
+ */
+import type { OperationId, UserRole } from '@postrider/client'
+
+type Roles = readonly UserRole[]
+
+${constants.join('\n')}
+
+export const permissions: Readonly<
+  Partial<Record<OperationId, { readonly roles: Roles; readonly content?: true }>>
+> = {
+${entries.join('\n')}
+}
+`
+}
+
+/** Of a constant with these roles. */
+function nameOf(roles: readonly UserRole[]): string {
+  if (roles.length === userRoles.length) return 'everyRole'
+  return roles.join('_').replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** @param scopes undefined: an operation of the operator */
