@@ -297,7 +297,7 @@ export const AGAINST: Readonly<
  * What the words for an address would hide, for they end within it: it is the sender's, a host's or of
  * several, it passes, or it is not so. */
 export const AGAINST_WITHIN =
-  /\byour (?:own )?(?:(?:e-?)?mail |user |smtp )?(?:address(?! book)|account|mail ?box|user ?(?:name|id)?\b|domain|host|log ?in)\b|\bcurrently (?:disabled|inactive|deactivated|not active)\b|\b(?:one of (?:the |your )?|[2-9]\d{0,5} )(?:recipients|users|addresses|mail ?boxes|accounts)\b|\byou're (?:not|an?)\b|(?:\bnot|n't|\bno means) (?:an? |be )?(?:unknown|invalid|wrong|illegal|incorrect)\b|(?:\bnot|n't) (?:because|mean|that)\b|\bnone of:|\b(?:no|find|locate|unknown) (?:the |an? |matching )?address (?:found$|of (?:the )?host|for (?:the |that |this )?host|records?\b)/
+  /\byour (?:own )?(?:(?:e-?)?mail |user |smtp )?(?:address(?! book)|account|mail ?box|user ?(?:name|id)?\b|domain|host|log ?in)\b|\bcurrently (?:disabled|inactive|deactivated|not active)\b|\b(?:one of (?:the |your )?|[2-9]\d{0,5} )(?:recipients|users|addresses|mail ?boxes|accounts)\b|\byou're (?:not|an?)\b|(?:\bnot|n't|\bno means) (?:an? |be )?(?:unknown|invalid|wrong|illegal|incorrect)\b|(?:\bnot|n't) (?:because|mean|that)\b|\bnone of:|\b(?:no|find|locate|unknown) (?:the |an? |matching )?address (?:found\b|of (?:the )?host|for (?:the |that |this )?host|records?\b)/
 
 /**
  * Of these the broad words above are a part, and beside a code that is about the address (5.1.1) they say

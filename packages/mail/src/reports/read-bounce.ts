@@ -131,6 +131,16 @@ function isAboutOther(recipient: string | undefined, { said }: ReportWords): boo
   )
 }
 
+/** Whom a reply was given for may stand below it. */
+const RECIPIENT_BELOW =
+  /\n\s{0,20}(?:failed recipient\(s\):\s{0,20})?<?[^\s<>@]{1,64}@[^\s<>@]{1,255}>?\s{0,20}$/i
+
+/** Without the next paragraph, which is no part of it. */
+function withoutRest(reply: string): string {
+  const [said = ''] = reply.split('\n\n', 1)
+  return said.replace(RECIPIENT_BELOW, '')
+}
+
 /** What the text says of a recipient: a reply, else words. Of several, nobody knows whose reply a text holds. */
 function reasonOf(
   recipient: string | undefined,
@@ -138,8 +148,8 @@ function reasonOf(
   isAlone: boolean,
 ): string {
   const block = said.get(recipient?.toLowerCase() ?? '') ?? ''
-  const reply = replyIn(block) ?? (isAlone ? replyIn(text)?.split('\n\n', 1)[0] : undefined)
-  if (reply !== undefined) return reply
+  const reply = replyIn(block) ?? (isAlone ? replyIn(text) : undefined)
+  if (reply !== undefined) return withoutRest(reply)
   // `The following recipients are unknown:`
   const isSaid = judgeBounce({ recipient, status: undefined, diagnostic: introduction }).isOfAddress
   if (isAlone && isSaid) return introduction

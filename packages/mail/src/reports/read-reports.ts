@@ -34,11 +34,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
 }
 
+/** Not of an address in brackets, which some do not encode. */
+const TAG = /<(?![^\s<>@]{1,64}@[^\s<>@]{1,255}>)[^<>]*>/g
+
 /** Enough to find addresses and replies: what elements are between is on lines of its own. */
 function wordsOf(html: string): string {
   return html
     .slice(0, HTML_CHARS_MAX)
-    .replace(/<[^<>]*>/g, '\n')
+    .replace(TAG, '\n')
     .replace(/&(?:lt|gt|quot|#39|nbsp|amp);/g, (entity) => ENTITIES[entity] ?? entity)
     .replace(/\n[\s]*/g, '\n')
 }

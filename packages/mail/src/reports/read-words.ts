@@ -150,9 +150,9 @@ function paragraphBefore(lines: readonly string[], end: number): string {
 
 function readMentions(lines: readonly string[]): ReadonlyMap<string, string> {
   const paragraphs = paragraphsOf(lines)
-  const addresses = paragraphs.map((paragraph) => [
-    ...new Set(paragraph.flatMap(recipientsIn).map((address) => address.toLowerCase())),
-  ])
+  const outside = addressesOf(paragraphs, (line) => line.replace(replyIn(line) ?? '', ''))
+  // Whom a server's reply names is of no account where the report itself names somebody.
+  const addresses = outside.flat().length > 0 ? outside : addressesOf(paragraphs, (line) => line)
   const isOnly = new Set(addresses.flat()).size === 1
   const said = new Map<string, string>()
   for (const [i, named] of addresses.entries())
@@ -169,6 +169,17 @@ function readMentions(lines: readonly string[]): ReadonlyMap<string, string> {
   return said
 }
 
+/** Of each paragraph, without those that are there twice. */
+function addressesOf(
+  paragraphs: readonly (readonly string[])[],
+  partOf: (line: string) => string,
+): readonly (readonly string[])[] {
+  return paragraphs.map((paragraph) => {
+    const all = paragraph.flatMap((line) => recipientsIn(partOf(line)))
+    return [...new Set(all.map((address) => address.toLowerCase()))]
+  })
+}
+
 function recipientsIn(line: string): readonly string[] {
   return OFFERS_HELP.test(line) ? [] : addressesIn(line)
 }
@@ -176,7 +187,7 @@ function recipientsIn(line: string): readonly string[] {
 function around(paragraphs: readonly (readonly string[])[], i: number): string {
   const textOf = (at: number) => (paragraphs[at] ?? []).join(' ').slice(0, PARAGRAPH_CHARS_MAX)
   const before = textOf(i - 1)
-  return [HEADLINE.test(before) ? before : '', textOf(i), textOf(i + 1)].join(' ').trim()
+  return [HEADLINE.test(before) ? before : '', textOf(i), textOf(i + 1)].join('\n\n').trim()
 }
 
 /** The reason may follow a headline of its own: a paragraph that begins with a code. */
