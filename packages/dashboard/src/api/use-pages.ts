@@ -1,0 +1,55 @@
+/** A list of the service, page after page. */
+import type { PagedList } from '@postrider/client'
+import { useInfiniteQuery } from '@tanstack/react-query'
+
+export interface Pages<Entry> {
+  /** Undefined: the first page has not come yet. */
+  readonly entries: readonly Entry[] | undefined
+  readonly error: unknown
+  readonly isLoading: boolean
+  readonly isLoadingMore: boolean
+  readonly hasMore: boolean
+  loadMore(): void
+  retry(): void
+}
+
+/**
+ * `list` calls an operation such as `listMailers`, `name` is the field of its entries. `refreshMs`: how often
+ * the pages that are shown are asked for again.
+ */
+export function usePages<
+  Entry,
+  Name extends string,
+  Answer extends { readonly nextPageToken?: string | null | undefined } & Readonly<
+    Record<Name, readonly Entry[]>
+  >,
+>(o: {
+  readonly key: readonly unknown[]
+  readonly name: Name
+  readonly list: (
+    page: { readonly pageToken?: string },
+    options: { readonly signal: AbortSignal },
+  ) => PagedList<Answer, Entry>
+  readonly enabled?: boolean
+  readonly refreshMs?: number
+}): Pages<Entry> {
+  const query = useInfiniteQuery({
+    queryKey: o.key,
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam, signal }) =>
+      await o.list(pageParam === undefined ? {} : { pageToken: pageParam }, { signal }),
+    getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
+    enabled: o.enabled ?? true,
+    refetchInterval: o.refreshMs ?? false,
+    placeholderData: (before) => before,
+  })
+  return {
+    entries: query.data?.pages.flatMap((page): readonly Entry[] => page[o.name]),
+    error: query.error,
+    isLoading: query.isPending,
+    isLoadingMore: query.isFetchingNextPage,
+    hasMore: query.hasNextPage,
+    loadMore: () => void query.fetchNextPage({ cancelRefetch: false }),
+    retry: () => void query.refetch(),
+  }
+}

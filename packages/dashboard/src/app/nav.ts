@@ -1,0 +1,30 @@
+/** What the navigation leads to, in its order. An entry is there when its screen is. */
+import type { LinkProps } from '@tanstack/react-router'
+import { Building2, Gauge, type LucideIcon } from 'lucide-react'
+import type { words } from './words.ts'
+
+export type NavName = keyof (typeof words)['en']['nav']
+
+export interface NavEntry {
+  readonly name: NavName
+  readonly icon: LucideIcon
+  readonly to: NonNullable<LinkProps['to']>
+}
+
+export interface NavGroup {
+  readonly title?: NavName
+  readonly entries: readonly NavEntry[]
+}
+
+/**
+ * Of a tenant: overview, emails, live; sending (mailers, domains, suppressions, protection); webhooks
+ * (webhooks, deliveries); receiving (inbound, mailboxes); account (developers, settings).
+ */
+export const tenantNav: readonly NavGroup[] = [
+  { entries: [{ name: 'overview', icon: Gauge, to: '/t/$tenantId' }] },
+]
+
+/** Of the operator: health, queues, tenants, search, system, users, oidc, audit. */
+export const operatorNav: readonly NavGroup[] = [
+  { title: 'operator', entries: [{ name: 'tenants', icon: Building2, to: '/operator' }] },
+]

@@ -1,0 +1,35 @@
+/** Who is logged in: asked once, kept until a call says that the session has ended. */
+import { type GetSessionAnswer, PostriderError } from '@postrider/client'
+import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
+import { clientOf } from './client.ts'
+
+export type Session = Omit<GetSessionAnswer, 'success'>
+
+/** `null`: nobody is logged in. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  staleTime: 60_000,
+  async queryFn({ signal }): Promise<Session | null> {
+    try {
+      return await clientOf().getSession({ signal })
+    } catch (error) {
+      if (isLoggedOut(error)) return null
+      throw error
+    }
+  },
+})
+
+export function isLoggedOut(error: unknown): boolean {
+  return error instanceof PostriderError && error.status === 401
+}
+
+/** Only below the routes that need a session. */
+export function useSession(): Session {
+  const { data } = useSuspenseQuery(sessionQuery)
+  if (data === null) throw new Error('Nobody is logged in')
+  return data
+}
+
+export function isOperator({ role }: Pick<Session, 'role'>): boolean {
+  return role === 'operator' || role === 'operator_viewer'
+}

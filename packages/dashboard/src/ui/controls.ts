@@ -1,0 +1,15 @@
+/** The library's controls that screens use; nothing else of it is used outside of this folder. */
+export {
+  ActionIcon,
+  Anchor,
+  Button,
+  Checkbox,
+  Menu,
+  PasswordInput,
+  SegmentedControl,
+  Select,
+  Switch,
+  Tabs,
+  Textarea,
+  TextInput,
+} from '@mantine/core'

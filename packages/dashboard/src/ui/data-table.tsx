@@ -1,0 +1,198 @@
+/**
+ * A list of rows under headings. Each row leads to a page of its own; `j`, `k` and Enter go through them.
+ * On a narrow screen a row is a block, with its headings beside the values. Long lists draw only what is
+ * seen.
+ */
+import { Button } from '@mantine/core'
+import { Link, type LinkProps, useNavigate } from '@tanstack/react-router'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { Pages } from '../api/use-pages.ts'
+import { useWords } from '../words/define-words.ts'
+import { useFormat } from '../words/format.ts'
+import { Failure, Waiting } from './answers.tsx'
+import classes from './data-table.module.css'
+import { useKeys } from './keys.ts'
+import { words } from './words.ts'
+
+export interface Column<Row> {
+  readonly key: string
+  readonly head: ReactNode
+  readonly cell: (row: Row) => ReactNode
+  /** A track of a CSS grid: `120px`, `minmax(0, 2fr)`. */
+  readonly width?: string
+  readonly align?: 'end'
+  /** The first line of the block on a narrow screen, without its heading. */
+  readonly isTitle?: boolean
+}
+
+const rowHeight = 41
+/** Above it, only what is seen is drawn. */
+const drawnWhole = 120
+
+export function DataTable<Row>(o: {
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly rowKey: (row: Row) => string
+  readonly link?: (row: Row) => LinkProps
+  /** What the row's link is called for who cannot see it. */
+  readonly linkLabel?: (row: Row) => string
+}) {
+  const template = o.columns.map(({ width }) => width ?? 'minmax(0, 1fr)').join(' ')
+  const navigate = useNavigate()
+  const [current, setCurrent] = useState(-1)
+  const list = useRef<HTMLDivElement>(null)
+  const isLong = o.rows.length > drawnWhole
+  const virtual = useWindowVirtualizer({
+    count: isLong ? o.rows.length : 0,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    scrollMargin: list.current?.offsetTop ?? 0,
+  })
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => {
+      const row = o.rows[current]
+      if (row !== undefined && o.link !== undefined && document.activeElement === document.body)
+        void navigate(o.link(row))
+    },
+    Escape: () => setCurrent(-1),
+  })
+  function move(by: number): void {
+    if (o.link === undefined) return
+    const next = Math.max(0, Math.min(o.rows.length - 1, current + by))
+    setCurrent(next)
+    if (isLong) virtual.scrollToIndex(next)
+    else list.current?.children[next]?.scrollIntoView({ block: 'nearest' })
+  }
+  const items = isLong
+    ? virtual.getVirtualItems()
+    : o.rows.map((_, index) => ({ index, start: undefined }))
+  return (
+    <div
+      className={classes.table}
+      role="table"
+      aria-label={o.label}
+      aria-rowcount={o.rows.length + 1}
+      style={{ ['--columns' as string]: template }}
+    >
+      <div role="rowgroup">
+        <div className={classes.head} role="row">
+          {o.columns.map((column) => (
+            <div key={column.key} role="columnheader" data-align={column.align}>
+              {column.head}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div
+        ref={list}
+        role="rowgroup"
+        className={classes.body}
+        style={isLong ? { height: virtual.getTotalSize() } : undefined}
+      >
+        {items.map(({ index, start }) => {
+          const row = o.rows[index]
+          if (row === undefined) return null
+          return (
+            <div
+              key={o.rowKey(row)}
+              ref={isLong ? virtual.measureElement : undefined}
+              data-index={index}
+              role="row"
+              aria-rowindex={index + 2}
+              className={classes.row}
+              data-current={index === current || undefined}
+              data-link={o.link !== undefined || undefined}
+              style={
+                start === undefined
+                  ? undefined
+                  : {
+                      position: 'absolute',
+                      insetInline: 0,
+                      transform: `translateY(${start - virtual.options.scrollMargin}px)`,
+                    }
+              }
+            >
+              {o.columns.map((column, at) => (
+                <div
+                  key={column.key}
+                  role="cell"
+                  className={classes.cell}
+                  data-align={column.align}
+                  data-title={column.isTitle || undefined}
+                >
+                  {column.isTitle !== true && <span className={classes.label}>{column.head}</span>}
+                  {at === 0 && o.link !== undefined ? (
+                    <Link
+                      {...o.link(row)}
+                      className={classes.link}
+                      {...(o.linkLabel !== undefined && { 'aria-label': o.linkLabel(row) })}
+                    >
+                      {column.cell(row)}
+                    </Link>
+                  ) : (
+                    <div className={classes.value}>{column.cell(row)}</div>
+                  )}
+                </div>
+              ))}
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+/** A list of the service: its states, its rows, and more of them when the end is near. */
+export function PagedTable<Row>(o: {
+  readonly pages: Pages<Row>
+  readonly empty: ReactNode
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rowKey: (row: Row) => string
+  readonly link?: (row: Row) => LinkProps
+  readonly linkLabel?: (row: Row) => string
+}) {
+  const text = useWords(words)
+  const format = useFormat()
+  const { pages, empty, ...table } = o
+  const end = useRef<HTMLDivElement>(null)
+  const { hasMore, isLoadingMore, loadMore } = pages
+  const isAtEnd = useRef(loadMore)
+  isAtEnd.current = loadMore
+  useEffect(() => {
+    if (!hasMore || isLoadingMore || end.current === null) return
+    const observer = new IntersectionObserver(
+      ([entry]) => entry?.isIntersecting === true && isAtEnd.current(),
+      { rootMargin: '600px' },
+    )
+    observer.observe(end.current)
+    return () => observer.disconnect()
+  }, [hasMore, isLoadingMore])
+  if (pages.entries === undefined) {
+    if (pages.error) return <Failure error={pages.error} retry={pages.retry} />
+    return <Waiting lines={8} />
+  }
+  if (pages.entries.length === 0 && !hasMore) return empty
+  return (
+    <>
+      <DataTable {...table} rows={pages.entries} />
+      <div className={classes.end} ref={end}>
+        {pages.error ? (
+          <Failure error={pages.error} retry={pages.retry} />
+        ) : hasMore ? (
+          <Button variant="default" size="xs" loading={isLoadingMore} onClick={loadMore}>
+            {text.loadMore}
+          </Button>
+        ) : (
+          <span>
+            {text.allShown(pages.entries.length).replace(/\d+/, (n) => format.integer(Number(n)))}
+          </span>
+        )}
+      </div>
+    </>
+  )
+}

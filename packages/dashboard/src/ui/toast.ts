@@ -1,0 +1,21 @@
+/** A short word at the edge: what was done, or what failed. */
+import { notifications } from '@mantine/notifications'
+import { currentLanguage } from '../words/language.ts'
+import { describeFailure } from './answers.tsx'
+import { words } from './words.ts'
+
+export function tellDone(message: string): void {
+  notifications.show({ message, color: 'var(--good-fill)', autoClose: 4_000 })
+}
+
+export function tellFailed(error: unknown): void {
+  const text = words[currentLanguage()]
+  const { message, requestId } = describeFailure(error, text.offline)
+  const request = requestId === undefined ? '' : ` (${text.requestId} ${requestId})`
+  notifications.show({
+    title: text.failed,
+    message: message + request,
+    color: 'var(--bad-fill)',
+    autoClose: 12_000,
+  })
+}
