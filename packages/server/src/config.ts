@@ -8,6 +8,7 @@
  * from this table.
  */
 
+import { isLoopbackName } from './platform/config/loopback-name.ts'
 import { nearestName } from './platform/config/nearest-name.ts'
 import {
   byteSize,
@@ -34,7 +35,6 @@ import {
   type ValueType,
 } from './platform/config/value-type.ts'
 import { createFailpoints } from './platform/failpoints.ts'
-import { isLoopbackName } from './platform/loopback-name.ts'
 import { createKeyRing } from './platform/secrets/index.ts'
 import { isSoundApiKey } from './tenants/index.ts'
 

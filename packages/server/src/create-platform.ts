@@ -14,16 +14,16 @@ import {
   type Others,
 } from './platform/db/index.ts'
 import { createBucketLeases } from './platform/db/leases.ts'
-import { createDescriptors } from './platform/descriptors.ts'
-import { createDiskGuard, noDiskGuard } from './platform/disk-guard.ts'
 import { createEgress } from './platform/egress/index.ts'
 import { createFailpoints } from './platform/failpoints.ts'
 import type { Logger } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
-import { createThreadJobsObserver } from './platform/observe-threads.ts'
+import { createDescriptors } from './platform/process/descriptors.ts'
+import { createDiskGuard, noDiskGuard } from './platform/process/disk-guard.ts'
+import { createThreadJobsObserver } from './platform/process/observe-threads.ts'
+import { createWatchdog } from './platform/process/watchdog.ts'
 import { createKeyRing, withRetired } from './platform/secrets/index.ts'
-import type { Secrets } from './platform/secrets-file.ts'
-import { createWatchdog } from './platform/watchdog.ts'
+import type { Secrets } from './platform/secrets/secrets-file.ts'
 import { trackingKeys } from './sealed-columns.ts'
 
 /** Whose work is divided among its processes by buckets. */

@@ -25,7 +25,6 @@ import {
 import { heloNameOf, isHeloNameBare } from './ehlo-hostname.ts'
 import { migrationsDir } from './operator-database.ts'
 import { createSetupLink } from './people/index.ts'
-import { closeDataDir, closeSecretFiles } from './platform/data-dir.ts'
 import {
   createDayPartitions,
   createDb,
@@ -33,7 +32,6 @@ import {
   durability,
   migrate,
 } from './platform/db/index.ts'
-import { readDescriptorLimit } from './platform/descriptors.ts'
 import type { HttpServer } from './platform/http/server.ts'
 import {
   createLogDestination,
@@ -42,6 +40,8 @@ import {
   type Logger,
 } from './platform/log.ts'
 import { createTextDestination } from './platform/log-text.ts'
+import { closeDataDir, closeSecretFiles } from './platform/process/data-dir.ts'
+import { readDescriptorLimit } from './platform/process/descriptors.ts'
 import { checkKeys, findNeeds } from './platform/secrets/index.ts'
 import {
   checkSecretsFile,
@@ -49,7 +49,7 @@ import {
   refuseLostFile,
   type Secrets,
   toKeys,
-} from './platform/secrets-file.ts'
+} from './platform/secrets/secrets-file.ts'
 import { partitionedTables } from './retention-days.ts'
 import { sealedColumns } from './sealed-columns.ts'
 import { createWaitingServer } from './startup-server.ts'

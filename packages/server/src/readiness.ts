@@ -10,10 +10,10 @@ import {
   type Queryable,
   type SchemaFence,
 } from './platform/db/index.ts'
-import type { Descriptors } from './platform/descriptors.ts'
-import type { DiskGuard } from './platform/disk-guard.ts'
 import type { Readiness } from './platform/http/status-routes.ts'
-import type { Watchdog } from './platform/watchdog.ts'
+import type { Descriptors } from './platform/process/descriptors.ts'
+import type { DiskGuard } from './platform/process/disk-guard.ts'
+import type { Watchdog } from './platform/process/watchdog.ts'
 
 export interface ReadinessDeps {
   readonly config: Pick<Config, 'sending' | 'inboundPort' | 'isInboundPortSet'>

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TestDatabase } from '../test/database.ts'
 import { createSendingDatabase, silent } from '../test/sending.ts'
 import { createClock } from './platform/clock.ts'
+import { createRetention } from './platform/db/partitions/retention.ts'
 import { ulidAtTime } from './platform/ids.ts'
 import { createMetrics } from './platform/metrics.ts'
-import { createRetention } from './platform/retention.ts'
 import {
   partitionedTables,
   retentionDays,

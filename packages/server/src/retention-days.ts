@@ -4,7 +4,7 @@
  */
 import { isInboundDayQueued } from './inbound/index.ts'
 import type { Db } from './platform/db/index.ts'
-import type { RetentionGroup } from './platform/retention.ts'
+import type { RetentionGroup } from './platform/db/partitions/retention.ts'
 import { isDayQueued, wasQueuedLately } from './sending/index.ts'
 import { isDeliveryDayOpen, isEventDayAwaited } from './webhooks/index.ts'
 

@@ -15,7 +15,7 @@ import {
   rotateKeys,
   withRetired,
 } from './platform/secrets/index.ts'
-import { toKeys } from './platform/secrets-file.ts'
+import { toKeys } from './platform/secrets/secrets-file.ts'
 import { seal } from './relays/accounts/account.ts'
 import { sealedColumns } from './sealed-columns.ts'
 import { createTrackingTokens, trackingKeys } from './tracking/tokens.ts'

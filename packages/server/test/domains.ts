@@ -33,7 +33,7 @@ import { createDomainWork, type DomainWorkDeps } from '../src/domains/check/work
 import { type DomainRoutesDeps, domainRoutes } from '../src/domains/routes.ts'
 import { listDomainsOfRelay } from '../src/mailers/index.ts'
 import type { Db } from '../src/platform/db/index.ts'
-import { createRateLimit } from '../src/platform/rate-limit.ts'
+import { createRateLimit } from '../src/platform/limits/rate-limit.ts'
 import type { PeriodicTask } from '../src/platform/work/periodic-task.ts'
 import { adapterOf, createRelayCalls } from '../src/relays/index.ts'
 import { relayRoutes } from '../src/relays/routes.ts'

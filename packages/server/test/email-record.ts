@@ -1,9 +1,9 @@
 /** A record of emails as months of use leave it, in all its tables, and what it holds in plain words. */
 import type { RecipientFact, RecipientStatus, RecipientType } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
-import { dayAt } from '../src/platform/date-time.ts'
 import { type Db, insertRows } from '../src/platform/db/index.ts'
 import { createIdSource } from '../src/platform/ids.ts'
+import { dayAt } from '../src/platform/values/date-time.ts'
 import { partitionedTables } from '../src/retention-days.ts'
 import { domainFirst } from '../src/sending/index.ts'
 import type { TestDatabase } from './database.ts'

@@ -37,7 +37,7 @@ import {
 } from '../src/inbound/domains/ownership/prove-domain.ts'
 import { type InboundRoutesDeps, inboundRoutes } from '../src/inbound/domains/routes.ts'
 import type { Db } from '../src/platform/db/index.ts'
-import { createRateLimit } from '../src/platform/rate-limit.ts'
+import { createRateLimit } from '../src/platform/limits/rate-limit.ts'
 import { createReturnPathTokens } from '../src/sending/index.ts'
 import { createSendingDatabase } from './sending.ts'
 import { type Answer, type CallOptions, createTestApi, type Key } from './test-api.ts'

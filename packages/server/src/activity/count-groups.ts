@@ -9,7 +9,7 @@ import {
   type StatisticName,
   statisticGroupsMax,
 } from '@postrider/contract'
-import { readGroups } from '../platform/counter-store.ts'
+import { readGroups } from '../platform/counters/counter-store.ts'
 import type { Queryable } from '../platform/db/index.ts'
 import { isStatisticName, noCounts, sumOf } from './statistic-counts.ts'
 

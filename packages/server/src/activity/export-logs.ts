@@ -7,8 +7,8 @@
  * and in either format the connection is cut, so that no part is taken for the whole.
  */
 import { type EmailLog, type ExportEmailLogsQuery, emailLog } from '@postrider/contract'
-import { toCsvField } from '../platform/csv-field.ts'
 import type { Db } from '../platform/db/index.ts'
+import { toCsvField } from '../platform/values/csv-field.ts'
 import { listLogs } from './list-logs.ts'
 
 const PAGE = 500

@@ -9,9 +9,9 @@
  */
 import type { RecipientFact } from '@postrider/contract'
 import { findInactive } from '../mailers/index.ts'
-import { dayAt } from '../platform/date-time.ts'
 import type { Tx } from '../platform/db/index.ts'
 import { dayOfUlid, ulidAtTime } from '../platform/ids.ts'
+import { dayAt } from '../platform/values/date-time.ts'
 import {
   domainFirst,
   mayHaveStatus,

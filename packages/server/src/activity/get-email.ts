@@ -17,10 +17,10 @@ import {
 import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { readFactsOf } from '../feedback/index.ts'
 import { findInactive } from '../mailers/index.ts'
-import { dayAt } from '../platform/date-time.ts'
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { dayOfUlid, isUlid, timeOfUlid } from '../platform/ids.ts'
+import { dayAt } from '../platform/values/date-time.ts'
 import {
   domainFirst,
   findLinks,

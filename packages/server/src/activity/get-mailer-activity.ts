@@ -2,7 +2,7 @@
 import type { MailerActivity } from '@postrider/contract'
 import { isDomainMailer, listErrors, observeLimits } from '../mailers/index.ts'
 import type { Clock } from '../platform/clock.ts'
-import { readCounters } from '../platform/counter-store.ts'
+import { readCounters } from '../platform/counters/counter-store.ts'
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { measureMailerQueue } from '../sending/index.ts'

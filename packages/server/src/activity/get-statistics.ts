@@ -9,7 +9,7 @@ import {
   statisticHoursMax,
 } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
-import { readCounters } from '../platform/counter-store.ts'
+import { readCounters } from '../platform/counters/counter-store.ts'
 import type { Queryable } from '../platform/db/index.ts'
 import { validationError } from '../platform/errors.ts'
 import { readSpan } from '../sending/index.ts'

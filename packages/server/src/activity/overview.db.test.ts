@@ -11,7 +11,7 @@ import { emptyTables } from '../../test/empty-tables.ts'
 import { accept, drain, useSending } from '../../test/sender.ts'
 import { addMailer, silent } from '../../test/sending.ts'
 import { insertWebhook } from '../../test/webhook-record.ts'
-import { createCounterFolder } from '../platform/counter-folder.ts'
+import { createCounterFolder } from '../platform/counters/counter-folder.ts'
 import { getMailerActivity } from './get-mailer-activity.ts'
 import { getOverview } from './get-overview.ts'
 

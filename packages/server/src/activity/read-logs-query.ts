@@ -9,8 +9,8 @@ import {
   type RecipientStatus,
   recipientFacts,
 } from '@postrider/contract'
-import type { TimeSpan } from '../platform/date-time.ts'
 import { validationError } from '../platform/errors.ts'
+import type { TimeSpan } from '../platform/values/date-time.ts'
 import { type EmailSelection, readEmailFilters, readSpan } from '../sending/index.ts'
 
 export interface LogSelection extends EmailSelection {

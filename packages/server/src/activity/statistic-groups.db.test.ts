@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { emptyTables } from '../../test/empty-tables.ts'
 import { accept, drain, useSending } from '../../test/sender.ts'
 import { addMailer, cancelEmail, silent, unsubscribe } from '../../test/sending.ts'
-import { createCounterFolder } from '../platform/counter-folder.ts'
-import { addCounterChanges, type CounterGroups } from '../platform/counter-store.ts'
+import { createCounterFolder } from '../platform/counters/counter-folder.ts'
+import { addCounterChanges, type CounterGroups } from '../platform/counters/counter-store.ts'
 import { getStatistics } from './get-statistics.ts'
 
 const world = useSending()

@@ -7,8 +7,8 @@ import { type OperationId, operations } from '@postrider/contract'
 import { Option } from 'commander'
 import type { Config } from '../config.ts'
 import { tenantHeader } from '../platform/http/act-for-tenant.ts'
-import { memberOf } from '../platform/json.ts'
-import { findSecrets } from './stored-secrets.ts'
+import { findSecrets } from '../platform/secrets/stored-secrets.ts'
+import { memberOf } from '../platform/values/json.ts'
 
 export interface ServiceCall {
   readonly tenantId: string

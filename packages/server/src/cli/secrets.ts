@@ -4,10 +4,10 @@ import type { Config } from '../config.ts'
 import { withCurrentDatabase } from '../operator-database.ts'
 import type { Logger } from '../platform/log.ts'
 import { rotateKeys } from '../platform/secrets/index.ts'
-import { toKeys } from '../platform/secrets-file.ts'
+import { toKeys } from '../platform/secrets/secrets-file.ts'
+import { requireSecrets } from '../platform/secrets/stored-secrets.ts'
 import { sealedColumns, trackingKeys } from '../sealed-columns.ts'
 import { json, type Result, table } from './output.ts'
-import { requireSecrets } from './stored-secrets.ts'
 
 export interface SecretCommandDeps {
   readonly config: () => Config

@@ -2,7 +2,7 @@
 import type { Classified, TracedAttempt, TracedEmail, TracedRecipient } from '@postrider/contract'
 import { concernsMailer } from '@postrider/mail'
 import { type Mailer, printable, serverOf } from '../mailers/index.ts'
-import { describeDuration } from '../platform/duration.ts'
+import { describeDuration } from '../platform/values/duration.ts'
 import { table } from './output.ts'
 
 export interface ShownEmail {

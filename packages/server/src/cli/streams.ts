@@ -1,10 +1,10 @@
 /** `postrider stream`: the way of events to one webhook, as the operator sees and steers it. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createClock } from '../platform/clock.ts'
-import { parseTimeSpan } from '../platform/date-time.ts'
 import type { Db } from '../platform/db/index.ts'
-import { describeDuration, parseDuration } from '../platform/duration.ts'
 import { ApiError } from '../platform/errors.ts'
+import { parseTimeSpan } from '../platform/values/date-time.ts'
+import { describeDuration, parseDuration } from '../platform/values/duration.ts'
 import { hasTenant } from '../tenants/index.ts'
 import {
   type ListedStream,

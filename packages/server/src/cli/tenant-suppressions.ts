@@ -14,9 +14,9 @@ import { printable } from '../mailers/index.ts'
 import { withCurrentDatabase } from '../operator-database.ts'
 import { createClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
-import { parseDuration } from '../platform/duration.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
+import { parseDuration } from '../platform/values/duration.ts'
 import {
   addSuppression,
   exportSuppressions,

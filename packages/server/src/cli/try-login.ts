@@ -18,9 +18,9 @@ import { createClock } from '../platform/clock.ts'
 import { createEgress, type Egress } from '../platform/egress/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
+import { requireSecrets } from '../platform/secrets/stored-secrets.ts'
 import { createWakeups } from '../webhooks/index.ts'
 import { named } from './output.ts'
-import { requireSecrets } from './stored-secrets.ts'
 
 export interface Tried {
   readonly mailer?: {

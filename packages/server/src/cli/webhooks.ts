@@ -13,9 +13,10 @@ import { type Config, isPaused } from '../config.ts'
 import { printable } from '../mailers/index.ts'
 import { createClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
+import { createRateLimit } from '../platform/limits/rate-limit.ts'
 import type { Logger } from '../platform/log.ts'
-import { createRateLimit } from '../platform/rate-limit.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
+import { requireSecrets } from '../platform/secrets/stored-secrets.ts'
 import { startTrace } from '../platform/trace.ts'
 import {
   createTargetCache,
@@ -28,7 +29,6 @@ import {
 } from '../webhooks/index.ts'
 import { json, named, type OnDatabase, type Result, table } from './output.ts'
 import { tenantIdsOf } from './read-all.ts'
-import { requireSecrets } from './stored-secrets.ts'
 import { withEgress } from './try-login.ts'
 
 export interface WebhookCommandDeps {

@@ -5,11 +5,11 @@ import type { Service } from '@postrider/runtime/service'
 import type { ThreadJobsObserver } from '@postrider/runtime/thread-observer'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
-import type { DiskGuard } from '../platform/disk-guard.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { DiskGuard } from '../platform/process/disk-guard.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import {
   adapterOf,

@@ -2,11 +2,11 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { bodyOf, createSigner, providers, useFeedback } from '../../test/feedback.ts'
-import { newSecret } from '../platform/base62.ts'
 import { createClock } from '../platform/clock.ts'
 import { DatabaseUnavailableError } from '../platform/db/index.ts'
-import { noDiskGuard } from '../platform/disk-guard.ts'
 import { ApiError } from '../platform/errors.ts'
+import { noDiskGuard } from '../platform/process/disk-guard.ts'
+import { newSecret } from '../platform/values/base62.ts'
 import { createFeedbackInbox } from './intake/inbox.ts'
 import { callbackBytesMax } from './routes.ts'
 

@@ -8,11 +8,11 @@ import {
   type Db,
   type Others,
 } from '../platform/db/index.ts'
-import type { Descriptors } from '../platform/descriptors.ts'
 import type { Egress } from '../platform/egress/index.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { Descriptors } from '../platform/process/descriptors.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { Wakeups } from '../webhooks/index.ts'
 import {

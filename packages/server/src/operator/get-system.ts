@@ -1,8 +1,8 @@
 /** getSystem: processes, versions, storage, and the configuration without secrets. */
 import type { GetSystemAnswer, SystemSetting } from '@postrider/contract'
 import { type Db, listLargestTables, readDatabase, readInOrder } from '../platform/db/index.ts'
-import { processGoneAfterMs } from '../platform/process-registry.ts'
-import { listProcesses } from '../platform/process-store.ts'
+import { processGoneAfterMs } from '../platform/process/process-registry.ts'
+import { listProcesses } from '../platform/process/process-store.ts'
 
 const PROCESSES_MAX = 500
 const TABLES_MAX = 30

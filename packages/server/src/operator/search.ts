@@ -12,7 +12,6 @@ import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { searchDomains } from '../domains/index.ts'
 import { searchInboundDomains, searchInboundMessages } from '../inbound/index.ts'
 import { searchMailers, searchMailersOf } from '../mailers/index.ts'
-import { dayAt } from '../platform/date-time.ts'
 import {
   type Db,
   type FoundOfTenant,
@@ -22,6 +21,7 @@ import {
 } from '../platform/db/index.ts'
 import { validationError } from '../platform/errors.ts'
 import { dayOfUlid, isUlid } from '../platform/ids.ts'
+import { dayAt } from '../platform/values/date-time.ts'
 import { domainFirst, searchEmails, searchRecipients } from '../sending/index.ts'
 import { searchSuppressions } from '../suppressions/index.ts'
 import { findKeyOwner, listTenantIds } from '../tenants/index.ts'

@@ -5,7 +5,7 @@
  */
 import { randomFillSync } from 'node:crypto'
 import { encodeTime } from 'ulid'
-import { dayAt } from './date-time.ts'
+import { dayAt } from './values/date-time.ts'
 
 export type IdPrefix =
   | 'tn'

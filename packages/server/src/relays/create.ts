@@ -1,10 +1,10 @@
 /** Makes relay providers: the calls to their APIs, and the routes of their accounts. */
 import { relayKinds } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
-import type { CheckBounds } from '../platform/counted-check.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Egress } from '../platform/egress/index.ts'
 import type { HttpApp } from '../platform/http/app.ts'
+import type { CheckBounds } from '../platform/limits/counted-check.ts'
 import { type Metrics, requestSeconds } from '../platform/metrics.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { adapterOf } from './adapters.ts'

@@ -1,6 +1,6 @@
 /** What the adapters have in common where a provider did not take a mail. */
 import { type FailureCategory, failedReasonOf } from '@postrider/mail'
-import { parseJson } from '../platform/json.ts'
+import { parseJson } from '../platform/values/json.ts'
 import { storable } from './callbacks/report-fields.ts'
 import type { RelayAnswer, RelayFailure } from './relay.ts'
 

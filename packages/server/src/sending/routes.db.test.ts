@@ -16,10 +16,10 @@ import {
   unsubscribe,
 } from '../../test/sending.ts'
 import { createDb, type Db } from '../platform/db/index.ts'
-import { createDiskGuard } from '../platform/disk-guard.ts'
 import { createHttpApp } from '../platform/http/app.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
+import { createDiskGuard } from '../platform/process/disk-guard.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
 import { createQueueWakeups, type WokenQueue } from './queue/queue-wakeups.ts'

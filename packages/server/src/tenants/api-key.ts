@@ -6,7 +6,7 @@
  */
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { newSecret, secretLength, toBase62 } from '../platform/base62.ts'
+import { newSecret, secretLength, toBase62 } from '../platform/values/base62.ts'
 
 const PREFIX = 'pr_'
 const CHECKSUM_LENGTH = 6 // of 62^6 > 2^32

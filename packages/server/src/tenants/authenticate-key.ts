@@ -13,11 +13,11 @@
 
 import { createBatchedLookup } from '@postrider/runtime/batched-lookup'
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
-import { networkOf } from '../platform/address-network.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import { createNetworks } from '../platform/egress/address-policy.ts'
 import type { AuthenticateKey, TenantIdentity } from '../platform/http/bounds/admission.ts'
+import { networkOf } from '../platform/limits/address-network.ts'
 import { hashApiKey, isSoundApiKey } from './api-key.ts'
 import { type ApiKey, findApiKeysByHash, markApiKeyUsed } from './store.ts'
 

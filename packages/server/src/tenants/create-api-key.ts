@@ -6,11 +6,11 @@
  */
 import { type ApiKeyScope, apiKeyScopes, type CreateApiKeyBody, keysMax } from '@postrider/contract'
 import type { Clock } from '../platform/clock.ts'
-import { parseDateTime } from '../platform/date-time.ts'
 import type { Db } from '../platform/db/index.ts'
 import { canonicalNetwork, covers } from '../platform/egress/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { parseDateTime } from '../platform/values/date-time.ts'
 import { hashApiKey, newApiKey } from './api-key.ts'
 import { checkName } from './check-name.ts'
 import {

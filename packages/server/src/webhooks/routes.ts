@@ -25,7 +25,7 @@ import {
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
-import type { RateLimit } from '../platform/rate-limit.ts'
+import type { RateLimit } from '../platform/limits/rate-limit.ts'
 import { getDelivery } from './deliveries/get-delivery.ts'
 import { type ListDeps, listDeliveries } from './deliveries/list-deliveries.ts'
 import { redeliver } from './deliveries/redeliver.ts'

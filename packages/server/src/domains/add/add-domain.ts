@@ -6,8 +6,8 @@
  * the same domain.
  */
 import type { AddDomainBody, RelayKind } from '@postrider/contract'
-import { type CheckBounds, countedCheck } from '../../platform/counted-check.ts'
 import { ApiError } from '../../platform/errors.ts'
+import { type CheckBounds, countedCheck } from '../../platform/limits/counted-check.ts'
 import { listRelayKinds } from '../../relays/index.ts'
 import type { DeleteDeps } from '../change/delete-at-provider.ts'
 import type { SendingDomain } from '../domain.ts'

@@ -5,10 +5,10 @@
  */
 import type { RelayKind } from '@postrider/contract'
 import { insertDomainMailer, setDomainVerified } from '../../mailers/index.ts'
-import { newSecret } from '../../platform/base62.ts'
 import { isForeignKeyViolation } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
+import { newSecret } from '../../platform/values/base62.ts'
 import { adapterOf } from '../../relays/index.ts'
 import { type DeleteDeps, deleteAtProvider } from '../change/delete-at-provider.ts'
 import { isTaken } from '../claim-store.ts'

@@ -1,7 +1,7 @@
 /** What addDomain was given, checked beyond its shape. */
 import type { AddDomainBody, FieldError, JsonObject } from '@postrider/contract'
-import { problemOfCustomArgs } from '../../platform/custom-args.ts'
 import { validationError } from '../../platform/errors.ts'
+import { problemOfCustomArgs } from '../../platform/values/custom-args.ts'
 import type { NewDomain } from '../domain.ts'
 import { checkName, isAddress, isReservedName, problemOfSelector } from './check-name.ts'
 

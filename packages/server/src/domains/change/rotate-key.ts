@@ -3,9 +3,10 @@
  * record of the new key is seen; then the provider signs with it, and the record of the old one may
  * go once no mail signed with it is under way. Asked again meanwhile, it answers the same new key.
  */
-import type { CheckBounds } from '../../platform/counted-check.ts'
+
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
+import type { CheckBounds } from '../../platform/limits/counted-check.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import { adapterOf } from '../../relays/index.ts'
 import { makeKey, sealKey } from '../add/make-key.ts'

@@ -8,7 +8,7 @@ import {
 } from '../../mailers/index.ts'
 import type { Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { nullAs } from '../../platform/null-as.ts'
+import { nullAs } from '../../platform/values/null-as.ts'
 import type { SendingDomain } from '../domain.ts'
 import { getDomain } from '../get-domain.ts'
 

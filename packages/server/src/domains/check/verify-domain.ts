@@ -2,8 +2,9 @@
  * verifyDomain (docs/reference/domains.md#verification): checks now, and tells the result by an event,
  * whatever it is. Name servers or a provider that do not answer change nothing; then the result is as before.
  */
-import type { CheckBounds } from '../../platform/counted-check.ts'
+
 import { ApiError } from '../../platform/errors.ts'
+import type { CheckBounds } from '../../platform/limits/counted-check.ts'
 import { recordEvents } from '../../webhooks/index.ts'
 import { type CreateDeps, createAtProvider, STAGE_LEASE_MS } from '../add/create-at-provider.ts'
 import type { SendingDomain } from '../domain.ts'

@@ -13,7 +13,7 @@
  */
 import type { SuppressionSource } from '@postrider/contract'
 import { addressKeyOf, parseAddress, type UserAgent } from '@postrider/mail'
-import { addCounterChanges } from '../../platform/counter-store.ts'
+import { addCounterChanges } from '../../platform/counters/counter-store.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { timeOfUlid } from '../../platform/ids.ts'
 import {

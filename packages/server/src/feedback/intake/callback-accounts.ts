@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto'
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
-import { networkOf } from '../../platform/address-network.ts'
+import { networkOf } from '../../platform/limits/address-network.ts'
 import type { CalledBack } from '../../relays/index.ts'
 
 export interface CallbackAccounts {

@@ -1,7 +1,7 @@
 /** The answer to a callback has its deadline, whatever takes long: nothing that was read is lost to it. */
 import { describe, expect, it } from 'vitest'
-import { noDiskGuard } from '../../platform/disk-guard.ts'
 import { createFailpoints } from '../../platform/failpoints.ts'
+import { noDiskGuard } from '../../platform/process/disk-guard.ts'
 import { adapterOf, type CallbackReader } from '../../relays/index.ts'
 import { createCallbackIntake } from './take-callback.ts'
 

@@ -5,10 +5,10 @@
  */
 import type { ConfigureInboundRoutingBody } from '@postrider/contract'
 import { checkName, findOwnershipProof } from '../../domains/index.ts'
-import { newSecret } from '../../platform/base62.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { newUlid } from '../../platform/ids.ts'
+import { newSecret } from '../../platform/values/base62.ts'
 import {
   checkHeaders,
   checkReceiver,

@@ -6,7 +6,7 @@
 import type { UpdateInboundDomainBody } from '@postrider/contract'
 import type { Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { nullAs } from '../../platform/null-as.ts'
+import { nullAs } from '../../platform/values/null-as.ts'
 import {
   changeSubscription,
   checkHeaders,

@@ -5,10 +5,10 @@
 
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { createMostConnections } from '@postrider/runtime/most-connections'
-import { networkOf } from '../../platform/address-network.ts'
+import { networkOf } from '../../platform/limits/address-network.ts'
+import { createWorkLimiter, type WorkLimiter } from '../../platform/limits/work-limiter.ts'
 import type { Logger } from '../../platform/log.ts'
 import { createSummedLog, type SummedLog } from '../../platform/summed-log.ts'
-import { createWorkLimiter, type WorkLimiter } from '../../platform/work-limiter.ts'
 import { decideEnd, decideTooMany, type Reached } from './decide-limit.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { ListenerLimit, ListenerObserver } from './observe-listener.ts'

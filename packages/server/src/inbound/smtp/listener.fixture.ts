@@ -1,9 +1,9 @@
 /** A listener on loopback before routes and a store in memory, and what came of it. */
 import { createRawClient, type RawClient } from '@postrider/testkit'
 import { afterEach } from 'vitest'
+import { makeSelfSigned } from '../../platform/certificates/self-signed.ts'
 import { createLogger } from '../../platform/log.ts'
 import { createMetrics } from '../../platform/metrics.ts'
-import { makeSelfSigned } from '../../platform/self-signed.ts'
 import type { FoundRoute } from '../domains/find-routes.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
 import type { ListenerLimits } from './limits.ts'

@@ -13,7 +13,7 @@ import {
   type CertificateFiles,
   type KeyPair,
   readCertificate,
-} from '../../platform/server-certificate.ts'
+} from '../../platform/certificates/server-certificate.ts'
 import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
 import { createGuard } from './guard.ts'
 import { type ListenerLimits, listenerLimits } from './limits.ts'

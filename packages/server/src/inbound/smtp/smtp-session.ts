@@ -8,7 +8,7 @@
 import type { Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import type { WorkLimiter } from '../../platform/work-limiter.ts'
+import type { WorkLimiter } from '../../platform/limits/work-limiter.ts'
 import type { InboundRoute } from '../ingest/received-mail.ts'
 import { LimitedParser, WORTH } from './limited-parser.ts'
 

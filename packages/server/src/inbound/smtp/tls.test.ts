@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { createRawClient, type RawClient } from '@postrider/testkit'
 import { expect, it } from 'vitest'
-import { makeSelfSigned } from '../../platform/self-signed.ts'
+import { makeSelfSigned } from '../../platform/certificates/self-signed.ts'
 import { certificate, sendData, useListeners } from './listener.fixture.ts'
 
 const start = useListeners()

@@ -7,8 +7,8 @@
  * user whose token opens it, and the server's answer to the login decides.
  */
 import type { SmtpConfig, SmtpConfigChange } from '@postrider/contract'
-import { countedCheck } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
+import { countedCheck } from '../../platform/limits/counted-check.ts'
 import { insertOnly } from '../address-holders.ts'
 import { isAsSafe, type MailerConfig, type ServerMailer } from '../mailer.ts'
 import { type AddressBefore, type SaveMailerDeps, saveMailer } from '../save-mailer.ts'

@@ -4,7 +4,7 @@ import { createSmtpServer } from '@postrider/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { testLimiter } from '../../../test/webhook-api.ts'
 import { createEgress } from '../../platform/egress/index.ts'
-import { createRateLimit } from '../../platform/rate-limit.ts'
+import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import { checkLogin } from './check-login.ts'
 
 const pem = (name: string) =>

@@ -7,9 +7,9 @@
  * tenant may fail so many times a minute, and has a few checks at once.
  */
 import { LOCAL_REFUSALS, type SmtpFailure } from '@postrider/mail'
-import { type CheckBounds, countedCheck } from '../../platform/counted-check.ts'
 import { isRefusedHost, notReachable } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
+import { type CheckBounds, countedCheck } from '../../platform/limits/counted-check.ts'
 import type { OpenMailboxDeps } from '../imap/session/open-mailbox.ts'
 import { loginFailure } from './login-failure.ts'
 import {

@@ -12,7 +12,7 @@
  */
 import type { UpdateSmtpBody } from '@postrider/contract'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import { nullAs } from '../../platform/null-as.ts'
+import { nullAs } from '../../platform/values/null-as.ts'
 import {
   canSend,
   defaultUncertain,

@@ -6,9 +6,10 @@
  * password is wrong, also if it was disabled in between. Otherwise the next mail would be lost to finding
  * out anew. A server or provider that cannot be asked now does not stand in the way.
  */
-import { countedCheck } from '../../platform/counted-check.ts'
+
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError, refusalOf } from '../../platform/errors.ts'
+import { countedCheck } from '../../platform/limits/counted-check.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import { checkMailbox } from '../imap/configure/check-mailbox.ts'
 import { asServerMailer, canSend, type Mailer, type ServerMailer } from '../mailer.ts'

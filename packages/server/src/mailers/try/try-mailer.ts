@@ -5,11 +5,11 @@
  */
 import type { TestStep } from '@postrider/contract'
 import { parseAddress, type SmtpFailure } from '@postrider/mail'
-import type { CheckBounds } from '../../platform/counted-check.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { notReachable } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import type { RateLimit } from '../../platform/rate-limit.ts'
+import type { CheckBounds } from '../../platform/limits/counted-check.ts'
+import type { RateLimit } from '../../platform/limits/rate-limit.ts'
 import { SealedValueError } from '../../platform/secrets/index.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
 import { checkSender } from '../../tenants/index.ts'

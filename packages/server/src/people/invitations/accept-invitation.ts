@@ -4,11 +4,11 @@
  */
 import type { AcceptInvitationBody } from '@postrider/contract'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
-import { networkOf } from '../../platform/address-network.ts'
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import type { FailureBudget } from '../../platform/failure-budget.ts'
 import { newId } from '../../platform/ids.ts'
+import { networkOf } from '../../platform/limits/address-network.ts'
+import type { FailureBudget } from '../../platform/limits/failure-budget.ts'
 import { checkName } from '../../tenants/index.ts'
 import { hashPassword } from '../sessions/password.ts'
 import { deleteSessionsOf } from '../sessions/session-store.ts'

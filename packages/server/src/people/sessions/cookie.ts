@@ -2,7 +2,7 @@
  * The cookies of a session and of a login, and the pages that may use it (docs/reference/people.md#sessions): those of
  * `PUBLIC_URL`. On loopback over plain HTTP it goes without TLS, and every name of this machine will do.
  */
-import { isLoopbackName } from '../../platform/loopback-name.ts'
+import { isLoopbackName } from '../../platform/config/loopback-name.ts'
 import { daysInAll } from './session-store.ts'
 
 const DAY_S = 86_400

@@ -5,9 +5,9 @@
  * Guesses share the database's time by address, as wrong keys do.
  */
 import { createBatchedLookup } from '@postrider/runtime/batched-lookup'
-import { networkOf } from '../../platform/address-network.ts'
 import type { Db } from '../../platform/db/index.ts'
 import type { Person, SessionAccess } from '../../platform/http/sessions/session.ts'
+import { networkOf } from '../../platform/limits/address-network.ts'
 import { type FoundSession, findSessionsByHash, touchSession } from './session-store.ts'
 import { hashToken } from './token.ts'
 

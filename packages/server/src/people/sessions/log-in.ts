@@ -4,11 +4,11 @@
  */
 import type { CreateSessionBody } from '@postrider/contract'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
-import { networkOf } from '../../platform/address-network.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { readCookie } from '../../platform/http/sessions/session.ts'
 import { newId } from '../../platform/ids.ts'
+import { networkOf } from '../../platform/limits/address-network.ts'
 import { keyOf } from '../users/read-email.ts'
 import { findUserByEmail, noteLoginNetwork } from '../users/user-store.ts'
 import type { LoginLimits } from './login-limits.ts'

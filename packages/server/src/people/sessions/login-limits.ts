@@ -5,9 +5,10 @@
  *
  * An attempt counts from its start, so that many at once count, too. A success is taken back.
  */
-import { networkOf } from '../../platform/address-network.ts'
+
 import { ApiError } from '../../platform/errors.ts'
-import { createRateLimit, type RateLimit } from '../../platform/rate-limit.ts'
+import { networkOf } from '../../platform/limits/address-network.ts'
+import { createRateLimit, type RateLimit } from '../../platform/limits/rate-limit.ts'
 
 export const failuresOfAccountMax = 10
 export const failuresOfAddressMax = 30

@@ -1,6 +1,6 @@
 /** Tokens of links and cookies: 32 random bytes, of which the database has the SHA-256 alone. */
 import { hash } from 'node:crypto'
-import { newSecret } from '../../platform/base62.ts'
+import { newSecret } from '../../platform/values/base62.ts'
 
 export interface NewToken {
   readonly token: string

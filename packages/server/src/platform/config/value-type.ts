@@ -7,8 +7,8 @@ import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { Reader } from 'mmdb-lib'
 import { DatabaseUrlError, readDatabaseUrl } from '../db/database-url.ts'
-import { parseDuration, wholeUnits } from '../duration.ts'
 import { parseNetwork } from '../egress/address-policy.ts'
+import { parseDuration, wholeUnits } from '../values/duration.ts'
 
 export interface ValueType<T> {
   /** Completes "expected …". */

@@ -26,7 +26,7 @@ export {
   type DayPartitions,
   type DaySpan,
   readDaySpans,
-} from './partitions.ts'
+} from './partitions/partitions.ts'
 export { planByIndex, readByIndex, readInOrder, transactByIndex } from './plan-by-index.ts'
 export { NoPrimaryError } from './primaries.ts'
 export { createSchemaFence, type SchemaFence } from './schema-fence.ts'

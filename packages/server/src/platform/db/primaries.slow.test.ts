@@ -11,7 +11,7 @@ import { createDb } from './db.ts'
 import { DatabaseUnavailableError } from './errors.ts'
 import { createListener } from './listen.ts'
 import { migrate } from './migrate.ts'
-import { dropPartitions } from './partitions-drop.ts'
+import { dropPartitions } from './partitions/partitions-drop.ts'
 import { connectToPrimary, createPrimaries, NoPrimaryError } from './primaries.ts'
 import type { Db } from './statement.ts'
 

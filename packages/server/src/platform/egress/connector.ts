@@ -7,7 +7,7 @@
  */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { Descriptors } from '../descriptors.ts'
+import type { Descriptors } from '../process/descriptors.ts'
 import type { AddressPolicy } from './address-policy.ts'
 import { EgressError } from './egress-error.ts'
 import { openSocket } from './open-socket.ts'

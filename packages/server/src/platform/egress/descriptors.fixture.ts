@@ -4,9 +4,9 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { createDnsResolver } from '@postrider/runtime/dns'
-import { createDescriptors } from '../descriptors.ts'
 import { createLogger } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
+import { createDescriptors } from '../process/descriptors.ts'
 import { createEgress, EgressError } from './index.ts'
 
 const port = Number(process.argv[2])

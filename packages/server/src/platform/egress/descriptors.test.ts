@@ -7,9 +7,9 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { createDescriptors } from '../descriptors.ts'
 import { createLogger } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
+import { createDescriptors } from '../process/descriptors.ts'
 
 const fixture = fileURLToPath(new URL('./descriptors.fixture.ts', import.meta.url))
 

@@ -12,7 +12,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls'
-import type { Descriptors } from '../descriptors.ts'
+import type { Descriptors } from '../process/descriptors.ts'
 import { createAddressPolicy } from './address-policy.ts'
 import { type ConnectOptions, createConnector, type ResolveOptions } from './connector.ts'
 import { createHttpPools } from './http-pools.ts'

@@ -6,7 +6,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { isOutOfDescriptors } from '../descriptors.ts'
+import { isOutOfDescriptors } from '../process/descriptors.ts'
 import { EgressError } from './egress-error.ts'
 import type { ResolvedAddress } from './resolve-host.ts'
 

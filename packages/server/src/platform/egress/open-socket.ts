@@ -6,7 +6,7 @@
  * Every socket made here keeps an error listener, so no late error of it can end the process.
  */
 import { connect as connectTcp, type Socket } from 'node:net'
-import type { Descriptors } from '../descriptors.ts'
+import type { Descriptors } from '../process/descriptors.ts'
 import { EgressError, systemCodeOf } from './egress-error.ts'
 import type { ResolvedAddress } from './resolve-host.ts'
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { toKeys } from '../secrets-file.ts'
 import { checkKeys, KeysDoNotFitError } from './index.ts'
+import { toKeys } from './secrets-file.ts'
 
 let database: TestDatabase
 beforeAll(async () => {

@@ -7,13 +7,13 @@
  * have the provider's sent to a place of his own. The key is not tried here (ADR 16).
  */
 import type { ConfigureRelayBody, RelayKind } from '@postrider/contract'
-import { newSecret } from '../../platform/base62.ts'
-import { type CheckBounds, countedCheck } from '../../platform/counted-check.ts'
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { type Egress, isRefusedHost, notReachable } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import { nullAs } from '../../platform/null-as.ts'
+import { type CheckBounds, countedCheck } from '../../platform/limits/counted-check.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
+import { newSecret } from '../../platform/values/base62.ts'
+import { nullAs } from '../../platform/values/null-as.ts'
 import type { RelayAdapter } from '../relay.ts'
 import { type AccountKey, hashCallbackToken, type StoredAccount, seal } from './account.ts'
 import { checkAccount, normalisedBase } from './check-account.ts'

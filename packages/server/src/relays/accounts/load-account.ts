@@ -1,8 +1,8 @@
 /** Accounts for those who send, manage domains and take callbacks: with their secrets opened. */
 import { type RelayKind, relayKinds } from '@postrider/contract'
-import { secretLength } from '../../platform/base62.ts'
 import type { Queryable } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
+import { secretLength } from '../../platform/values/base62.ts'
 import type { CallbackSecrets, RelayAccount } from '../relay.ts'
 import { hashCallbackToken, openAccount, openCallbackSecrets } from './account.ts'
 import { getAccount, getAccountByToken } from './store.ts'

@@ -6,7 +6,7 @@
  * What is nested without end, or in more parts than any provider sends, is read by nobody.
  */
 import { createHash } from 'node:crypto'
-import { memberOf, parseJson } from '../../platform/json.ts'
+import { memberOf, parseJson } from '../../platform/values/json.ts'
 
 export interface Report {
   readonly value: unknown

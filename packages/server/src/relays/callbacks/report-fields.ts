@@ -1,6 +1,6 @@
 /** Fields of a report, in the forms in which providers write them. */
-import { parseTimeSpan } from '../../platform/date-time.ts'
-import { memberOf } from '../../platform/json.ts'
+import { parseTimeSpan } from '../../platform/values/date-time.ts'
+import { memberOf } from '../../platform/values/json.ts'
 
 export const wordsMax = 2_000
 export const idLengthMax = 255

@@ -9,7 +9,7 @@
  *   that is repeated, or a domain that its owner had set up before, becomes no second one.
  * - Whether it agrees is told by one call, the records by another: `verify` makes both.
  */
-import { memberOf, parseJson } from '../../platform/json.ts'
+import { memberOf, parseJson } from '../../platform/values/json.ts'
 import { storable, textOf } from '../callbacks/report-fields.ts'
 import type {
   RelayAccount,

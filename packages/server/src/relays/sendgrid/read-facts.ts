@@ -7,7 +7,7 @@
  * own tracker. Reports of mail that was not sent from here have no name of ours; they are facts of nothing,
  * and the matching of reports finds that out.
  */
-import { memberOf } from '../../platform/json.ts'
+import { memberOf } from '../../platform/values/json.ts'
 import { mailRefName, readMailRef } from '../callbacks/mail-ref.ts'
 import { digestOf, type Report, readReports } from '../callbacks/read-reports.ts'
 import { microsOf, textOf, wordsMax } from '../callbacks/report-fields.ts'

@@ -7,7 +7,7 @@
  * verdict on the account, except that a 401 is always one.
  */
 import type { FailureCategory } from '@postrider/mail'
-import { memberOf, parseJson } from '../../platform/json.ts'
+import { memberOf, parseJson } from '../../platform/values/json.ts'
 import { storable, textOf } from '../callbacks/report-fields.ts'
 import { headerOf, relayFailure, retryAfterMsOf, waitUntil } from '../failure.ts'
 import type { RelayAnswer, RelayFailure } from '../relay.ts'

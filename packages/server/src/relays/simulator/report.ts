@@ -1,5 +1,5 @@
 /** The simulator's reports, read like a provider's: as text that was kept, for some time perhaps. */
-import { memberOf } from '../../platform/json.ts'
+import { memberOf } from '../../platform/values/json.ts'
 import { mailRefName, readMailRef } from '../callbacks/mail-ref.ts'
 import { digestOf, type Report, readReports } from '../callbacks/read-reports.ts'
 import { microsOf, textOf, wordsMax } from '../callbacks/report-fields.ts'

@@ -9,7 +9,7 @@
  * - A domain belongs to one account. Which one, its refusals do not always tell: then it is asked for.
  * - A new key is looked up before it is taken, so its record is published first.
  */
-import { memberOf, parseJson } from '../../platform/json.ts'
+import { memberOf, parseJson } from '../../platform/values/json.ts'
 import { textOf, wordsMax } from '../callbacks/report-fields.ts'
 import type {
   RelayAccount,

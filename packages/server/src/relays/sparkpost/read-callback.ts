@@ -5,7 +5,7 @@
  * has no event. Types that are not known, and those of no consequence here, are kept as `other`:
  * SparkPost adds types as it likes, and opens and clicks are seen by our own tracker.
  */
-import { memberOf } from '../../platform/json.ts'
+import { memberOf } from '../../platform/values/json.ts'
 import { mailRefName, readMailRef } from '../callbacks/mail-ref.ts'
 import { digestOf, type Report, readReports, reportsMax } from '../callbacks/read-reports.ts'
 import { idLengthMax, microsOf, storable, textOf, wordsMax } from '../callbacks/report-fields.ts'

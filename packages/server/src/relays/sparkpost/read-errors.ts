@@ -2,7 +2,7 @@
  * What SparkPost says is wrong: `{ "errors": [{ "message", "description"?, "code"? }] }`. Since 2019
  * the message alone may say all; both spellings are about.
  */
-import { memberOf, parseJson } from '../../platform/json.ts'
+import { memberOf, parseJson } from '../../platform/values/json.ts'
 import { textOf, wordsMax } from '../callbacks/report-fields.ts'
 
 export interface SparkPostError {

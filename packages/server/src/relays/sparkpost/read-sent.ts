@@ -5,7 +5,7 @@
  * One that cannot be read is neither taken for sent, for then a wrong `api_base` would swallow mail,
  * nor for refused: it may have been delivered.
  */
-import { memberOf, parseJson } from '../../platform/json.ts'
+import { memberOf, parseJson } from '../../platform/values/json.ts'
 import { textOf } from '../callbacks/report-fields.ts'
 import { isUnanswered, uncertain } from '../failure.ts'
 import type { RelayAnswer, RelayFailure, RelaySendOutcome } from '../relay.ts'

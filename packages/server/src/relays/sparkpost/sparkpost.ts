@@ -3,7 +3,7 @@
  * to send (https://developers.sparkpost.com/api); nothing here has met a live account.
  */
 
-import { isSameSecret } from '../../platform/same-secret.ts'
+import { isSameSecret } from '../../platform/secrets/same-secret.ts'
 import { refusedUnasked } from '../failure.ts'
 import type {
   CallbackRequest,

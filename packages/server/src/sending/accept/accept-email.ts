@@ -7,12 +7,12 @@
  * time, so that nobody waits for another's attachments.
  */
 import { findMailers, noMailer } from '../../mailers/index.ts'
-import { addCounterChanges, type CounterChange } from '../../platform/counter-store.ts'
+import { addCounterChanges, type CounterChange } from '../../platform/counters/counter-store.ts'
 import { createGroupCommit, type Db, type Tx } from '../../platform/db/index.ts'
-import type { DiskGuard } from '../../platform/disk-guard.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import { newUlid } from '../../platform/ids.ts'
+import type { DiskGuard } from '../../platform/process/disk-guard.ts'
 import { findSuppressed } from '../../suppressions/index.ts'
 import {
   chargeQuotas,

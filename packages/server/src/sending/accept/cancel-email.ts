@@ -3,7 +3,7 @@
  * more. Its status is `rejected`, and there is no event.
  */
 import { setTimeout } from 'node:timers/promises'
-import { addCounterChanges } from '../../platform/counter-store.ts'
+import { addCounterChanges } from '../../platform/counters/counter-store.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { dayOfUlid, isUlid } from '../../platform/ids.ts'

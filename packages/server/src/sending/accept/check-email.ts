@@ -23,11 +23,11 @@ import {
   headerBytes,
   parseAddress,
 } from '@postrider/mail'
-import { problemOfCustomArgs } from '../../platform/custom-args.ts'
-import { parseDateTime } from '../../platform/date-time.ts'
-import { parseDuration } from '../../platform/duration.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { jsonPointer } from '../../platform/http/body/json-body.ts'
+import { problemOfCustomArgs } from '../../platform/values/custom-args.ts'
+import { parseDateTime } from '../../platform/values/date-time.ts'
+import { parseDuration } from '../../platform/values/duration.ts'
 import type { Mailbox, NewEmail, Recipient } from '../record/email.ts'
 import { checkAttachments, type Refuse } from './check-attachments.ts'
 

@@ -5,8 +5,8 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { emptyTables } from '../../../test/empty-tables.ts'
 import { addMailer, emailBody, silent, unsubscribe } from '../../../test/sending.ts'
 import { createDb, type Db, type Tx } from '../../platform/db/index.ts'
-import { noDiskGuard } from '../../platform/disk-guard.ts'
 import { newId } from '../../platform/ids.ts'
+import { noDiskGuard } from '../../platform/process/disk-guard.ts'
 import {
   chargeQuotas,
   createTenant,

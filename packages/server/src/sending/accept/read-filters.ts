@@ -4,13 +4,13 @@
  */
 import type { BulkFilter, FieldError, RecipientType } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
+import { soughtUlid } from '../../platform/ids.ts'
 import {
   allTime,
   parseTimeSpan,
   problemOfTimeSpan,
   type TimeSpan,
-} from '../../platform/date-time.ts'
-import { soughtUlid } from '../../platform/ids.ts'
+} from '../../platform/values/date-time.ts'
 
 export interface EmailSelection {
   readonly refId: string | undefined

@@ -13,8 +13,8 @@ import {
   useSending,
 } from '../../../test/sender.ts'
 import { addMailer, emailBody } from '../../../test/sending.ts'
-import { noDiskGuard } from '../../platform/disk-guard.ts'
 import { newUlid } from '../../platform/ids.ts'
+import { noDiskGuard } from '../../platform/process/disk-guard.ts'
 import { createAcceptEmails } from './accept-email.ts'
 import { cancelEmail } from './cancel-email.ts'
 import { checkEmail } from './check-email.ts'

@@ -14,7 +14,7 @@ import {
   useSending,
 } from '../../../test/sender.ts'
 import { addMailer, emailBody } from '../../../test/sending.ts'
-import { noDiskGuard } from '../../platform/disk-guard.ts'
+import { noDiskGuard } from '../../platform/process/disk-guard.ts'
 import { createAcceptEmails } from './accept-email.ts'
 import { checkEmail } from './check-email.ts'
 import { renderEmail } from './render-email.ts'

@@ -12,7 +12,7 @@
  */
 import type { FailureCategory } from '@postrider/mail'
 import type { MailerForSend } from '../../mailers/index.ts'
-import type { CounterGroups } from '../../platform/counter-store.ts'
+import type { CounterGroups } from '../../platform/counters/counter-store.ts'
 import type { PreparedEmail } from './prepare-email.ts'
 
 export interface Claim {

@@ -8,10 +8,10 @@ import {
 import { closer, type Service } from '@postrider/runtime/service'
 import type { ThreadJobsObserver } from '@postrider/runtime/thread-observer'
 import type { Db } from '../../platform/db/index.ts'
-import type { Descriptors } from '../../platform/descriptors.ts'
 import { createEgress, EgressError } from '../../platform/egress/index.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
+import type { Descriptors } from '../../platform/process/descriptors.ts'
 import { createPhishingCheck, type PhishingCheck, phishingOutcomes } from './check-phishing.ts'
 import { createFreshSettings } from './fresh-settings.ts'
 

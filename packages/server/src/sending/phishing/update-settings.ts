@@ -6,7 +6,7 @@ import type { UpdatePhishingSettingsBody } from '@postrider/contract'
 import { toWireDomain } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { validationError } from '../../platform/errors.ts'
-import { nullAs } from '../../platform/null-as.ts'
+import { nullAs } from '../../platform/values/null-as.ts'
 import { defaultSettings, type PhishingSettings } from './settings.ts'
 import { changeSettings } from './settings-store.ts'
 

@@ -1,6 +1,6 @@
 /** What facts about a recipient are grouped by in statistics (docs/reference/statuses.md#groups). */
 import { parseAddress } from '@postrider/mail'
-import type { CounterGroups } from '../../platform/counter-store.ts'
+import type { CounterGroups } from '../../platform/counters/counter-store.ts'
 import { domainOf } from './email.ts'
 
 /** @param address in wire form */

@@ -6,8 +6,8 @@
  * there whether or not anything fitted. Every statement names the tenant.
  */
 import type { RecipientStatus, RecipientType } from '@postrider/contract'
-import type { TimeSpan } from '../../platform/date-time.ts'
 import type { Queryable } from '../../platform/db/index.ts'
+import type { TimeSpan } from '../../platform/values/date-time.ts'
 
 export interface RecipientKey {
   readonly refId: string

@@ -8,9 +8,9 @@
  * that ends after the report does not put it back (settle-reported.ts).
  */
 import type { RecipientStatus } from '@postrider/contract'
-import { dayAt } from '../../platform/date-time.ts'
 import { statement, type Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
+import { dayAt } from '../../platform/values/date-time.ts'
 import { insertStopped, isStopped, type StoppedRecipient } from '../accept/stopped-store.ts'
 import type { RecordedAttempt } from './email-store.ts'
 import type { RecipientKey } from './recipient-store.ts'

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TestDatabase } from '../../../test/database.ts'
 import { createRecordDatabase, seedRecord } from '../../../test/email-record.ts'
 import { explaining, planOf, type SeenPlan } from '../../../test/explain.ts'
-import { dayAt } from '../../platform/date-time.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
+import { dayAt } from '../../platform/values/date-time.ts'
 import { walkFailed } from './rescue-store.ts'
 
 const EMAILS = 4_000

@@ -20,10 +20,10 @@ import {
   useSending,
 } from '../../../test/sender.ts'
 import { addMailer, silent, trackingUrls, unsubscribe } from '../../../test/sending.ts'
-import { dayAt } from '../../platform/date-time.ts'
-import { noDiskGuard } from '../../platform/disk-guard.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
+import { noDiskGuard } from '../../platform/process/disk-guard.ts'
+import { dayAt } from '../../platform/values/date-time.ts'
 import { createQueueWakeups, type WokenQueue } from '../queue/queue-wakeups.ts'
 import { reportStatuses } from '../record/report-store.ts'
 import { findLink } from '../tracking/store.ts'

@@ -17,7 +17,7 @@ import {
   returnPermissions,
 } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { addCounterChanges } from '../../platform/counter-store.ts'
+import { addCounterChanges } from '../../platform/counters/counter-store.ts'
 import {
   createGroupCommit,
   DatabaseUnavailableError,

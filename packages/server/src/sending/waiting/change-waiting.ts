@@ -13,7 +13,7 @@ import {
 } from '@postrider/contract'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { findInactive } from '../../mailers/index.ts'
-import { addCounterChanges } from '../../platform/counter-store.ts'
+import { addCounterChanges } from '../../platform/counters/counter-store.ts'
 import {
   bucketOf,
   type Db,
@@ -21,10 +21,10 @@ import {
   type Tx,
   transactByIndex,
 } from '../../platform/db/index.ts'
-import type { DiskGuard } from '../../platform/disk-guard.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { dayOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
+import type { DiskGuard } from '../../platform/process/disk-guard.ts'
 import { readTime } from '../accept/accept-store.ts'
 import { loadForSend, setStatuses } from '../attempt/attempt-store.ts'
 import { type BulkSelection, fits, idTimesOf, readSelection } from '../bulk/read-selection.ts'

@@ -18,9 +18,9 @@ import {
   useSending,
 } from '../../../test/sender.ts'
 import { addMailer, silent } from '../../../test/sending.ts'
-import { noDiskGuard } from '../../platform/disk-guard.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
+import { noDiskGuard } from '../../platform/process/disk-guard.ts'
 import { createQueueWakeups, type WokenQueue } from '../queue/queue-wakeups.ts'
 import type { ChangeWaitingDeps } from './change-waiting.ts'
 import { waitingRoutes } from './routes.ts'

@@ -5,8 +5,9 @@
  * The first page is read before anything is answered, so that a database that is away is an ordinary
  * refusal. What fails later cuts the connection, so that no part is taken for the whole.
  */
-import { toCsvField } from '../../platform/csv-field.ts'
+
 import type { Db } from '../../platform/db/index.ts'
+import { toCsvField } from '../../platform/values/csv-field.ts'
 import { toSuppression } from '../list-suppressions.ts'
 import { type ListedRow, listSuppressions } from '../store.ts'
 

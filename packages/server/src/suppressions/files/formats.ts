@@ -8,7 +8,7 @@ import {
   type SuppressionReason,
   suppressionReasons,
 } from '@postrider/contract'
-import { parseDateTime } from '../../platform/date-time.ts'
+import { parseDateTime } from '../../platform/values/date-time.ts'
 
 export interface Format {
   /** Names of the column of the address. */

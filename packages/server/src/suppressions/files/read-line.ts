@@ -11,9 +11,9 @@ import {
 } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { Check } from 'typebox/value'
-import { withoutFormulaMark } from '../../platform/csv-field.ts'
-import { parseDateTime } from '../../platform/date-time.ts'
 import { newUlid, newUlidAt } from '../../platform/ids.ts'
+import { withoutFormulaMark } from '../../platform/values/csv-field.ts'
+import { parseDateTime } from '../../platform/values/date-time.ts'
 import type { NewRow } from '../store.ts'
 import { type Columns, type Format, formats, plain, readForeignTime } from './formats.ts'
 

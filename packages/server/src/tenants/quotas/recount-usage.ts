@@ -3,7 +3,7 @@
  * leaves the queue, and emails that retention drops, are noticed here. It is done when a quota seems to be reached.
  */
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
-import { readCounters } from '../../platform/counter-store.ts'
+import { readCounters } from '../../platform/counters/counter-store.ts'
 import type { Db, Queryable } from '../../platform/db/index.ts'
 import { type CountedUsage, correctUsage, readKeptUsage } from './quota-store.ts'
 
@@ -20,7 +20,7 @@ export interface UsageCounts {
   freshen(tenantId: string): Promise<boolean>
 }
 
-/** By which acceptance counts what a tenant uses (platform/counter-store.ts). */
+/** By which acceptance counts what a tenant uses (platform/counters/counter-store.ts). */
 export const usageSubject = ''
 export const usageNames = { emails: 'recipients', bytes: 'stored_bytes' } as const
 

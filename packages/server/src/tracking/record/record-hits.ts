@@ -6,7 +6,7 @@
  * meets its row, also where another process records it at the same moment.
  */
 import { atOnceMs, type UserAgent } from '@postrider/mail'
-import { addCounterChanges } from '../../platform/counter-store.ts'
+import { addCounterChanges } from '../../platform/counters/counter-store.ts'
 import {
   createGroupCommit,
   type Db,

@@ -1,5 +1,5 @@
 /** What judged hits add to the sums of their recipients, and by the hour to those of mailers. */
-import type { CounterChange } from '../../platform/counter-store.ts'
+import type { CounterChange } from '../../platform/counters/counter-store.ts'
 import { groupsOfRecipient, type TrackedCopy } from '../../sending/index.ts'
 import {
   type Burst,

@@ -12,7 +12,7 @@ import {
   makeDays,
   recordUnwanted,
 } from '../../../test/webhook-record.ts'
-import { createRateLimit } from '../../platform/rate-limit.ts'
+import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 
 const RECORD = { name: 'record', atOnceMax: 3, atOncePerCallerMax: 2, waitingPerCallerMax: 4 }
 const REPLAYS = { name: 'replays', atOnceMax: 2, atOncePerCallerMax: 1, waitingPerCallerMax: 1 }

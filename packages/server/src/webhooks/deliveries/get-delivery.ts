@@ -10,10 +10,10 @@ import {
   shownBodyBytesMax,
   type WebhookDeliveryDetail,
 } from '@postrider/contract'
-import { dayAt } from '../../platform/date-time.ts'
 import { type Db, readByIndex, type Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { isId, timeOfUlid } from '../../platform/ids.ts'
+import { dayAt } from '../../platform/values/date-time.ts'
 import { serializeRequest } from '../events/event.ts'
 import { isContent } from '../log/shown-event.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'

@@ -11,10 +11,10 @@ import {
   listedAttemptsMax,
   type WebhookDelivery,
 } from '@postrider/contract'
-import { dayAt, type TimeSpan } from '../../platform/date-time.ts'
 import { type Db, readByIndex, type Tx } from '../../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { soughtId, soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
+import { dayAt, type TimeSpan } from '../../platform/values/date-time.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'
 import { readSelection } from './read-selection.ts'
 import {

@@ -3,13 +3,13 @@
  * whole day, both ends belong to the range. Each refusal names its path.
  */
 import type { FieldError } from '@postrider/contract'
+import { validationError } from '../../platform/errors.ts'
 import {
   allTime,
   parseTimeSpan,
   problemOfTimeSpan,
   type TimeSpan,
-} from '../../platform/date-time.ts'
-import { validationError } from '../../platform/errors.ts'
+} from '../../platform/values/date-time.ts'
 
 export interface SelectionText {
   readonly start?: string

@@ -21,7 +21,7 @@ import {
 } from '../../../test/webhook-record.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { newId } from '../../platform/ids.ts'
-import { createRateLimit } from '../../platform/rate-limit.ts'
+import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 import { deleteWebhook } from '../subscriptions/delete-webhook.ts'
 import { updateWebhook } from '../subscriptions/update-webhook.ts'

@@ -7,9 +7,9 @@
  */
 
 import { eventNames } from '@postrider/contract'
-import { allTime } from '../../platform/date-time.ts'
 import { readByIndex } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
+import { allTime } from '../../platform/values/date-time.ts'
 import { loadDelivery } from './get-delivery.ts'
 import type { RecordedDelivery } from './record-store.ts'
 import { queueAgain, type ReplayDeps, requireActive } from './replay-events.ts'

@@ -21,7 +21,7 @@ import {
 import { createClock, formatMicros } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { newUlid } from '../../platform/ids.ts'
-import { createRateLimit } from '../../platform/rate-limit.ts'
+import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 import { type NewEvent, recordEvents } from '../index.ts'
 import { deleteWebhook } from '../subscriptions/delete-webhook.ts'

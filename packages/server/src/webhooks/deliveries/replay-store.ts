@@ -7,9 +7,9 @@
  */
 import type { EventName } from '@postrider/contract'
 import { formatMicros } from '../../platform/clock.ts'
-import { dayAt, type TimeSpan } from '../../platform/date-time.ts'
 import type { Queryable, Tx } from '../../platform/db/index.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
+import { dayAt, type TimeSpan } from '../../platform/values/date-time.ts'
 import type { SubscriptionEvent, Toggles } from '../subscriptions/subscription.ts'
 import { rangeOfDays } from './range-of-days.ts'
 

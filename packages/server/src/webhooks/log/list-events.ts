@@ -6,10 +6,10 @@
  */
 import type { ListEventsQuery } from '@postrider/contract'
 import { formatMicros } from '../../platform/clock.ts'
-import { allTime, dayAt } from '../../platform/date-time.ts'
 import { type Db, readInOrder, type Tx } from '../../platform/db/index.ts'
 import { type Page, pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
+import { allTime, dayAt } from '../../platform/values/date-time.ts'
 import { readSelection } from '../deliveries/read-selection.ts'
 import { endOfLook, type LogFilters, type LogKey, readLog, readLogBodies } from './log-store.ts'
 import { asciiLower, isContent, showEvent, showWithoutContent } from './shown-event.ts'

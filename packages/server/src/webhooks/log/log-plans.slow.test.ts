@@ -2,8 +2,8 @@ import type { ListEventsQuery } from '@postrider/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { explained, makeDays } from '../../../test/webhook-record.ts'
-import { dayAt } from '../../platform/date-time.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
+import { dayAt } from '../../platform/values/date-time.ts'
 import { listEvents } from './list-events.ts'
 
 const EVENTS = 1_000_000

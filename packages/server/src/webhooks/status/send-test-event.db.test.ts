@@ -3,7 +3,7 @@ import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
 import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookApi, testKeyRing, type WebhookApi } from '../../../test/webhook-api.ts'
-import { createRateLimit } from '../../platform/rate-limit.ts'
+import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import { createSubscription } from '../subscriptions/create-subscription.ts'
 
 describe('[contract 7.3] sendTestEvent', () => {

@@ -9,7 +9,7 @@ import {
   type WebhookDispatch,
 } from '../../../test/webhook-dispatch.ts'
 import { insertWebhook } from '../../../test/webhook-record.ts'
-import { createRateLimit } from '../../platform/rate-limit.ts'
+import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import { createDiscovery } from '../dispatch/schedule/discover-streams.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 import { getWebhookStatus, pauseWebhook, resumeWebhook } from './webhook-status.ts'

@@ -4,11 +4,11 @@
  * commands do the same to any webhook (operate-streams.ts).
  */
 import { type WebhookStatus, webhookBacklogMax } from '@postrider/contract'
-import { dayAt } from '../../platform/date-time.ts'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
+import { dayAt } from '../../platform/values/date-time.ts'
 import { pauseStreamRow, resumeStreamRow } from '../dispatch/operate/operate-store.ts'
 import { stateOf } from '../dispatch/operate/operate-streams.ts'
 import type { Wakeups } from '../dispatch/schedule/wakeups.ts'

@@ -21,7 +21,7 @@ import {
   portOf,
 } from '../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
-import type { RateLimit } from '../../platform/rate-limit.ts'
+import type { RateLimit } from '../../platform/limits/rate-limit.ts'
 
 export interface ReceiverRules {
   readonly egress: Egress

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createWebhookApi, testKeyRing, type WebhookApi } from '../../../test/webhook-api.ts'
 import { createEgress } from '../../platform/egress/index.ts'
 import { refusedHosts, unreadableHosts } from '../../platform/egress/refused-hosts.fixture.ts'
-import { createRateLimit } from '../../platform/rate-limit.ts'
+import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import { failureDelayMs } from './check-receiver.ts'
 import { openHeaders } from './custom-headers.ts'
 

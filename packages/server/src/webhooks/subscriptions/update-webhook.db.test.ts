@@ -4,7 +4,7 @@ import { Check } from 'typebox/value'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { untilBlocked } from '../../../test/blocked.ts'
 import { createWebhookApi, testKeyRing, type WebhookApi } from '../../../test/webhook-api.ts'
-import { createRateLimit } from '../../platform/rate-limit.ts'
+import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import { changeSubscription } from './change-subscription.ts'
 import { openHeaders } from './custom-headers.ts'
 

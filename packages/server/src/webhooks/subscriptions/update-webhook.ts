@@ -4,7 +4,7 @@
  */
 import type { UpdateWebhookBody } from '@postrider/contract'
 import { ApiError } from '../../platform/errors.ts'
-import { nullAs } from '../../platform/null-as.ts'
+import { nullAs } from '../../platform/values/null-as.ts'
 import { changeSubscription } from './change-subscription.ts'
 import { checkReceiver, parseReceiverUrl } from './check-receiver.ts'
 import { togglesOf } from './check-toggles.ts'

@@ -3,8 +3,8 @@
  * (docs/reference/inbound.md#mailboxes). Each refusal names its field's path.
  */
 import type { ConnectionType, FieldError, ImapConfig } from '@postrider/contract'
-import { parseDateTime } from '../../../platform/date-time.ts'
-import { nullAs } from '../../../platform/null-as.ts'
+import { parseDateTime } from '../../../platform/values/date-time.ts'
+import { nullAs } from '../../../platform/values/null-as.ts'
 import { checkConfig } from '../../smtp/check-config.ts'
 
 /** Of a new mailer: unlike a server that mail is handed to, a mailbox always has a login. */

@@ -6,7 +6,7 @@
 import type { MailboxWebhook, UpdateImapBody } from '@postrider/contract'
 import type { Queryable, Tx } from '../../../platform/db/index.ts'
 import { validationError } from '../../../platform/errors.ts'
-import { nullAs } from '../../../platform/null-as.ts'
+import { nullAs } from '../../../platform/values/null-as.ts'
 import {
   changeSubscription,
   checkHeaders,

@@ -1,5 +1,5 @@
 /** Logs in at a mailbox that is about to be stored; where that is not asked for, its host alone is looked at. */
-import { countedCheck } from '../../../platform/counted-check.ts'
+import { countedCheck } from '../../../platform/limits/counted-check.ts'
 import type { MailerConfig } from '../../mailer.ts'
 import { checkHost, type LoginCheckDeps } from '../../smtp/check-login.ts'
 import { type Baselines, checkMailbox } from './check-mailbox.ts'

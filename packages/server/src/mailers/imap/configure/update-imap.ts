@@ -10,7 +10,7 @@
  */
 import type { ImapConfigChange, UpdateImapBody } from '@postrider/contract'
 import { ApiError, validationError } from '../../../platform/errors.ts'
-import { nullAs } from '../../../platform/null-as.ts'
+import { nullAs } from '../../../platform/values/null-as.ts'
 import {
   canSend,
   isAsSafe,

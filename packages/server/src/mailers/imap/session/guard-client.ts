@@ -3,12 +3,12 @@
  *
  * A server that breaks a bound is disconnected: nothing of that piece is parsed. Once the login is done
  * each piece is read in a turn of its own, and a connection that has had its share of CPU waits
- * (platform/work-limiter.ts): then its socket is not read either. Until then nothing waits, for what waits beside
+ * (platform/limits/work-limiter.ts): then its socket is not read either. Until then nothing waits, for what waits beside
  * STARTTLS could pass for having come over TLS. Small pieces of a literal, and after the login of a line,
  * are gathered: a million of them costs a hundred times their size.
  */
 import type { ImapFlow } from 'imapflow'
-import { createWorkLimiter } from '../../../platform/work-limiter.ts'
+import { createWorkLimiter } from '../../../platform/limits/work-limiter.ts'
 import { createWireGuard, IMAP_BOUNDS, type ImapBound } from './wire-guard.ts'
 
 /** The code of the error with which a connection ends that has broken a bound. */

@@ -9,7 +9,7 @@ import {
   type ImapStage,
   type LoginRedactor,
 } from '@postrider/mail'
-import { memberOf } from '../../../platform/json.ts'
+import { memberOf } from '../../../platform/values/json.ts'
 import { BOUND_BROKEN } from './guard-client.ts'
 
 /** Thrown by what uses a session (imap-session.ts); the caller that began it looks at the failure. */

@@ -11,8 +11,8 @@
 
 import { createLoginRedactor, type ImapFailure, type LoginRedactor } from '@postrider/mail'
 import { ImapFlow } from 'imapflow'
-import { type Descriptors, isOutOfDescriptors } from '../../../platform/descriptors.ts'
 import type { Egress, ResolvedAddress } from '../../../platform/egress/index.ts'
+import { type Descriptors, isOutOfDescriptors } from '../../../platform/process/descriptors.ts'
 import type { MailerConfig } from '../../mailer.ts'
 import { type GuardedClient, guardClient } from './guard-client.ts'
 import { imapFailureOf } from './imap-error.ts'

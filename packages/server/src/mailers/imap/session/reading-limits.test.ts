@@ -1,6 +1,6 @@
 import { createRandom } from '@postrider/testkit'
 import { expect, it } from 'vitest'
-import { createWorkLimiter } from '../../../platform/work-limiter.ts'
+import { createWorkLimiter } from '../../../platform/limits/work-limiter.ts'
 import { READING_LIMITS } from './guard-client.ts'
 
 it('[B11] bounds the CPU of a connection to two seconds in any ten', () => {

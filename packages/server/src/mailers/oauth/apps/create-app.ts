@@ -5,10 +5,10 @@ import {
   type OAuthMailServer,
   oauthAppsMax,
 } from '@postrider/contract'
-import { type CheckBounds, countedCheck } from '../../../platform/counted-check.ts'
 import type { Queryable } from '../../../platform/db/index.ts'
 import { ApiError, validationError } from '../../../platform/errors.ts'
 import { newId } from '../../../platform/ids.ts'
+import { type CheckBounds, countedCheck } from '../../../platform/limits/counted-check.ts'
 import type { KeyRing } from '../../../platform/secrets/index.ts'
 import { PROVIDERS } from '../provider.ts'
 import { getApp, insertApp } from './app-store.ts'

@@ -7,7 +7,7 @@
  */
 import type { UpdateOAuthAppBody } from '@postrider/contract'
 import { ApiError, validationError } from '../../../platform/errors.ts'
-import { nullAs } from '../../../platform/null-as.ts'
+import { nullAs } from '../../../platform/values/null-as.ts'
 import { PROVIDERS } from '../provider.ts'
 import { getApp, updateApp as update } from './app-store.ts'
 import { type AppDeps, refuseFields, serverMissing, serversIn } from './create-app.ts'

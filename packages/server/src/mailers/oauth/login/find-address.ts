@@ -4,7 +4,7 @@
  */
 import { parseAddress } from '@postrider/mail'
 import { type Egress, EgressError } from '../../../platform/egress/index.ts'
-import { memberOf, parseJson } from '../../../platform/json.ts'
+import { memberOf, parseJson } from '../../../platform/values/json.ts'
 import type { OAuthApp } from '../apps/oauth-app.ts'
 import type { Grant } from '../tokens/request-token.ts'
 import { readIdToken } from './read-id-token.ts'

@@ -3,9 +3,9 @@
  * or authenticated again at once; without one, a browser has to go to the provider first.
  */
 import type { FieldError, OAuthLoginBody, OAuthLoginType } from '@postrider/contract'
-import { type CheckBounds, countedCheck } from '../../../platform/counted-check.ts'
 import { ApiError, validationError } from '../../../platform/errors.ts'
-import type { RateLimit } from '../../../platform/rate-limit.ts'
+import { type CheckBounds, countedCheck } from '../../../platform/limits/counted-check.ts'
+import type { RateLimit } from '../../../platform/limits/rate-limit.ts'
 import type { ServerMailer } from '../../mailer.ts'
 import { getServerMailer } from '../../store.ts'
 import { getApp } from '../apps/app-store.ts'

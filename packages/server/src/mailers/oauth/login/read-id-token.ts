@@ -5,7 +5,7 @@
  * its signature adds nothing (rule 6); issuer, audience, expiry and nonce are checked.
  */
 
-import { memberOf, parseJson } from '../../../platform/json.ts'
+import { memberOf, parseJson } from '../../../platform/values/json.ts'
 import type { OAuthApp } from '../apps/oauth-app.ts'
 import { PROVIDERS } from '../provider.ts'
 

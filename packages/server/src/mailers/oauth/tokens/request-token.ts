@@ -7,8 +7,8 @@
  */
 import type { OAuthLoginType } from '@postrider/contract'
 import { type Egress, EgressError } from '../../../platform/egress/index.ts'
-import { memberOf, parseJson } from '../../../platform/json.ts'
 import { type KeyRing, SealedValueError, withoutSecrets } from '../../../platform/secrets/index.ts'
+import { memberOf, parseJson } from '../../../platform/values/json.ts'
 import { type OAuthApp, openClientSecret, scopesOf } from '../apps/oauth-app.ts'
 import { PROVIDERS } from '../provider.ts'
 import { type TokenVerdict, verdictOf } from './token-verdict.ts'

@@ -14,8 +14,8 @@ import {
   type Options,
   type ValidateFunction,
 } from 'ajv'
-import { parseDateTime } from '../../date-time.ts'
 import { ApiError } from '../../errors.ts'
+import { parseDateTime } from '../../values/date-time.ts'
 import { compileNulls, type TakeNullsOut } from './absent-fields.ts'
 import { describeErrors } from './describe-errors.ts'
 

@@ -9,8 +9,8 @@
  * may last.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { networkOf } from '../../address-network.ts'
 import { ApiError } from '../../errors.ts'
+import { networkOf } from '../../limits/address-network.ts'
 import { createBodyMemory } from './body-memory.ts'
 
 const MIB = 1024 * 1024

@@ -15,8 +15,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ErrorCode } from '@postrider/contract'
 import { createMostConnections } from '@postrider/runtime/most-connections'
-import { networkOf } from '../../address-network.ts'
 import { canonicalAddress } from '../../egress/address-policy.ts'
+import { networkOf } from '../../limits/address-network.ts'
 
 export const connectionBounds = [
   'connections',

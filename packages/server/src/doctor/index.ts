@@ -1,0 +1,3 @@
+/** `postrider doctor`: the front door. */
+export { examine } from './examine.ts'
+export { fixOf } from './fixes.ts'
