@@ -951,13 +951,13 @@ create index domains_domain_sealed_by on domains_domain (domains_sealed_by(dkim_
 
 -- The tenant that has a domain, over all tenants: the first one to verify it. The row goes when the domain is
 -- deleted or no longer verified.
-create table domains_claim (
-  domain     text collate "C" primary key,
-  tenant_id  text collate "C" not null,
-  claimed_at timestamptz not null default now()
+create table domains_ownership (
+  domain      text collate "C" primary key,
+  tenant_id   text collate "C" not null,
+  owned_since timestamptz not null default now()
 );
 -- For the deletion of a tenant.
-create index domains_claim_tenant on domains_claim (tenant_id);
+create index domains_ownership_tenant on domains_ownership (tenant_id);
 
 ---------------------------------------------------------------------------------------------------------------
 -- sending: accepted emails, the queue, attempts, and what is known of sent mail
@@ -1408,14 +1408,14 @@ create index inbound_domain_unverified on inbound_domain (tenant_id) where verif
 
 -- The tenant that has a domain, over all tenants: the first one to prove it. The row goes with the domain, or
 -- when its proof is gone.
-create table inbound_claim (
-  domain     text collate "C" primary key,
-  tenant_id  text collate "C" not null,
-  claimed_at timestamptz not null default now(),
+create table inbound_ownership (
+  domain      text collate "C" primary key,
+  tenant_id   text collate "C" not null,
+  owned_since timestamptz not null default now(),
   foreign key (tenant_id, domain) references inbound_domain on delete cascade
 );
 -- For the deletion of a tenant.
-create index inbound_claim_tenant on inbound_claim (tenant_id);
+create index inbound_ownership_tenant on inbound_ownership (tenant_id);
 
 -- A route of its own for one local part of a domain. The tenant creates and deletes it; it goes with its
 -- domain.

@@ -161,7 +161,7 @@ function createCapabilities(platform: Platform, config: Config) {
     sendByRelay: (...args) => relays.calls.send(...args),
     wakeMail,
     readMailboxHealth: (...args) => mailboxes.readHealth(...args),
-    isInboundDomain: (key) => inbound.isDomainHeld(key),
+    isInboundDomain: (key) => inbound.isDomainOwned(key),
   })
   const { accessTokens, noteDeactivated, onImapBound } = mailers
   const isTracking = runs('tracker')

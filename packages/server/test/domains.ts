@@ -221,7 +221,7 @@ export async function createDomainWorld(
       await emptyTables(
         db,
         'domains_domain',
-        'domains_claim',
+        'domains_ownership',
         'mailers_mailer',
         'relays_account',
         'webhooks_event',

@@ -21,7 +21,7 @@ export async function insertRoutes(
     [tenantId, domain, ulid(), randomBytes(16).toString('hex'), isProven],
   )
   if (isProven)
-    await db.query('insert into inbound_claim (domain, tenant_id) values ($2, $1)', [
+    await db.query('insert into inbound_ownership (domain, tenant_id) values ($2, $1)', [
       tenantId,
       domain,
     ])

@@ -174,7 +174,7 @@ export async function createInboundWorld(
     async clear() {
       for (const table of [
         'inbound_domain',
-        'domains_claim',
+        'domains_ownership',
         'domains_domain',
         'webhooks_pending',
         'webhooks_stream',

@@ -1,6 +1,6 @@
 /**
  * What two tenants, two providers, name servers and the janitor do in any order, with faults: domain,
- * mailer, claim and events agree after every step, and when all is well again and everything is
+ * mailer, ownership and events agree after every step, and when all is well again and everything is
  * deleted, nothing is left.
  */
 import fc from 'fast-check'
@@ -106,21 +106,21 @@ interface Row {
   readonly mailer: string | null
   readonly domain_verified: boolean | null
   readonly verified: boolean
-  readonly claimed: string | null
+  readonly owned_by: string | null
 }
 
 async function expectAgreement(told: Record<Tenant, Told>): Promise<void> {
   const { rows } = await world.db.query<Row>(
     `select d.tenant_id, d.stage, d.mailer_id, m.mailer_id as mailer, m.domain_verified,
-            d.verified_at is not null as verified, c.tenant_id as claimed
+            d.verified_at is not null as verified, c.tenant_id as owned_by
        from domains_domain d
        full join mailers_mailer m on m.tenant_id = d.tenant_id and m.mailer_id = d.mailer_id
-       left join domains_claim c on c.domain = d.domain`,
+       left join domains_ownership c on c.domain = d.domain`,
   )
   for (const row of rows) {
     if (row.stage === 'deleting') expect(row).toMatchObject({ mailer: null, verified: false })
     else expect(row).toMatchObject({ mailer: row.mailer_id, domain_verified: row.verified })
-    if (row.verified) expect(row.claimed).toBe(row.tenant_id)
+    if (row.verified) expect(row.owned_by).toBe(row.tenant_id)
   }
   expect(rows.filter(({ verified }) => verified).length).toBeLessThanOrEqual(1)
   for (const key of TENANTS) {
@@ -134,7 +134,7 @@ async function expectAgreement(told: Record<Tenant, Told>): Promise<void> {
   }
 }
 
-it('keeps domains, mailers, claims and events consistent over random histories', async () => {
+it('keeps domains, mailers, ownership and events consistent over random histories', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }),
@@ -153,7 +153,7 @@ it('keeps domains, mailers, claims and events consistent over random histories',
           await call('deleteDomain', key)
         }
         await world.workAll()
-        for (const table of ['domains_domain', 'domains_claim', 'mailers_mailer'])
+        for (const table of ['domains_domain', 'domains_ownership', 'mailers_mailer'])
           expect((await world.db.query(`select * from ${table}`)).rows).toEqual([])
         expect(world.sparkpost.domains.all).toEqual([])
       },

@@ -142,7 +142,7 @@ describe('addDomain: 201', () => {
     expect(await mailerOf('anybody@shop.test')).toMatchObject({ mailerId: domain.mailer_id })
     await world.configureRelay('simulator', 'b')
     expect(await world.add('shop.test', { key: 'b' })).toMatchObject({ verified: true })
-    expect(await rowsOf('domains_claim')).toEqual([])
+    expect(await rowsOf('domains_ownership')).toEqual([])
   })
 
   it("adopts a domain of the provider's account, with its key", async () => {
@@ -770,7 +770,7 @@ describe('deleteDomain: 200', () => {
     })
     expect(await world.call('getDomain', { domain: NAME })).toMatchObject({ status: 404 })
     expect(world.sparkpost.domains.find(NAME)).toBeUndefined()
-    for (const table of ['domains_domain', 'domains_claim', 'mailers_mailer'])
+    for (const table of ['domains_domain', 'domains_ownership', 'mailers_mailer'])
       expect(await rowsOf(table)).toEqual([])
     expect(world.wokenMail).toEqual([verified.mailer_id])
     expect(await world.call('deleteDomain', { domain: NAME })).toMatchObject({ status: 404 })
@@ -809,7 +809,7 @@ describe('deleteDomain: 200', () => {
       expect(await world.call('deleteDomain', { domain: NAME })).toMatchObject({ status: 200 })
       await world.workAll()
       expect(provider.find(NAME)).toMatchObject({ domain: there?.domain })
-      for (const table of ['domains_domain', 'domains_claim', 'mailers_mailer'])
+      for (const table of ['domains_domain', 'domains_ownership', 'mailers_mailer'])
         expect(await rowsOf(table)).toEqual([])
       expect(await world.add(NAME)).toMatchObject({ state: 'pending' })
     },

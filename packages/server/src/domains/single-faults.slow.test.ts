@@ -1,6 +1,6 @@
 /**
  * [D7] Each statement of an operation on domains fails once, as databases fail. Whatever it was,
- * domain, mailer, claim and event agree at every moment, and what was begun at the provider is gone on
+ * domain, mailer, ownership and event agree at every moment, and what was begun at the provider is gone on
  * with or begun anew.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -21,19 +21,19 @@ const STATEMENTS_MAX = 60
 async function expectAgreement(where: string): Promise<void> {
   const { rows } = await world.db.query(
     `select d.domain, d.stage, d.mailer_id, m.mailer_id as mailer, m.domain_verified,
-            d.verified_at is not null as verified, c.tenant_id as claimed
+            d.verified_at is not null as verified, c.tenant_id as owned_by
        from domains_domain d
        full join mailers_mailer m on m.tenant_id = d.tenant_id and m.mailer_id = d.mailer_id
-       left join domains_claim c on c.domain = d.domain`,
+       left join domains_ownership c on c.domain = d.domain`,
   )
   for (const row of rows as Record<string, unknown>[]) {
     expect(row.domain, where).toBe(NAME)
-    if (row.stage === 'deleting') expect(row, where).toMatchObject({ mailer: null, claimed: null })
+    if (row.stage === 'deleting') expect(row, where).toMatchObject({ mailer: null, owned_by: null })
     else
       expect(row, where).toMatchObject({
         mailer: row.mailer_id,
         domain_verified: row.verified,
-        ...(row.verified === true ? { claimed: 'tn_a' } : {}),
+        ...(row.verified === true ? { owned_by: 'tn_a' } : {}),
       })
   }
 }

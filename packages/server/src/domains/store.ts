@@ -29,9 +29,9 @@ export interface DomainRow {
   updated_at: Date
 }
 
-/** Of claims of other tenants, nothing but whether there is one. The simulator's names are nobody's. */
+/** Of ownership by other tenants, nothing but whether there is one. The simulator's names are nobody's. */
 const STATE = `case when d.stage = 'creating' then 'creating'
-    when d.relay <> 'simulator' and exists (select 1 from domains_claim c
+    when d.relay <> 'simulator' and exists (select 1 from domains_ownership c
       where c.domain = d.domain and c.tenant_id <> d.tenant_id) then 'taken'
     when d.verified_at is not null then 'verified'
     when d.was_verified then 'unverified' else 'pending' end`

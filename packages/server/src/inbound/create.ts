@@ -13,7 +13,7 @@ import { createRateLimit } from '../platform/limits/rate-limit.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { createReturnPathTokens, type ReturnPathTokens } from '../sending/index.ts'
 import type { ReceiverRules, Wakeups } from '../webhooks/index.ts'
-import { isHeld } from './domains/domain-store.ts'
+import { isOwned } from './domains/domain-store.ts'
 import { inboundRoutes } from './domains/routes.ts'
 import { createIngest, type Ingest } from './ingest/ingest.ts'
 import { createInboundJanitor } from './ingest/janitor.ts'
@@ -66,7 +66,8 @@ export function createInbound(deps: CreateInboundDeps) {
     /** After mail was stored by another way than SMTP. */
     wake: ingest.wake,
     /** Whether it is an inbound domain of the tenant. */
-    isDomainHeld: (key: { readonly tenantId: string; readonly domain: string }) => isHeld(db, key),
+    isDomainOwned: (key: { readonly tenantId: string; readonly domain: string }) =>
+      isOwned(db, key),
     intake: ingest,
     /** Those that report and listen: they start after what receives otherwise. */
     services: [...work, ...(listener === undefined ? [] : [listener])],

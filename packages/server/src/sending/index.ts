@@ -59,7 +59,7 @@ export {
   putOffSentCopies,
   type SentCopy,
   type SentCopyMailer,
-} from './sent-copies/claim-store.ts'
+} from './sent-copies/copy-jobs-store.ts'
 export {
   findLink,
   findLinks,

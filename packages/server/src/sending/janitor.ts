@@ -9,7 +9,7 @@ import type { Logger } from '../platform/log.ts'
 import { createJanitor } from '../platform/work/janitor.ts'
 import type { PeriodicTask } from '../platform/work/periodic-task.ts'
 import { deleteOldKeys } from './accept/key-store.ts'
-import { dropOldSentCopies } from './sent-copies/claim-store.ts'
+import { dropOldSentCopies } from './sent-copies/copy-jobs-store.ts'
 
 const PIECE = 5_000
 

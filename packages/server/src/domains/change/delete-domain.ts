@@ -1,5 +1,5 @@
 /**
- * deleteDomain (docs/reference/domains.md#sending-domains): gone at once, with its mailer and its claim; mail
+ * deleteDomain (docs/reference/domains.md#sending-domains): gone at once, with its mailer and its ownership; mail
  * that waits for it fails at its next attempt (docs/reference/domains.md#sending-domains). The provider is
  * told afterwards, until it has heard.
  */
@@ -7,9 +7,9 @@ import type { MailerKey } from '../../mailers/index.ts'
 import { deleteDomainMailer } from '../../mailers/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { STAGE_LEASE_MS } from '../add/create-at-provider.ts'
-import { releaseDomain } from '../claim-store.ts'
 import type { SendingDomain } from '../domain.ts'
 import { getDomain } from '../get-domain.ts'
+import { releaseDomain } from '../ownership-store.ts'
 import { startDeleting } from '../stage-store.ts'
 import { deleteDomain as deleteRow, lockDomain } from '../store.ts'
 import { type DeleteDeps, deleteAtProvider } from './delete-at-provider.ts'

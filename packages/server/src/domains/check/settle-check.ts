@@ -9,9 +9,9 @@ import { setDomainVerified } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db, Tx } from '../../platform/db/index.ts'
 import { type NewEvent, recordEvents, type Wakeups } from '../../webhooks/index.ts'
-import { claimDomain, releaseDomain } from '../claim-store.ts'
 import { keyOfTurn, type SendingDomain } from '../domain.ts'
 import { listRecords, recordKeyOf } from '../list-records.ts'
+import { acquireDomain, releaseDomain } from '../ownership-store.ts'
 import { getDomain, lockDomain, saveCheck } from '../store.ts'
 import { type CheckedDomain, decideCheck, type Findings } from './decide-check.ts'
 import { decideNextCheck } from './decide-next-check.ts'
@@ -86,7 +86,7 @@ async function decideOwner(
   now: Date,
 ): Promise<boolean> {
   if (domain.relay === 'simulator') return isSound
-  if (isSound) return claimDomain(tx, domain)
+  if (isSound) return acquireDomain(tx, domain)
   const proof = listRecords(domain).find(({ purpose }) => purpose === 'ownership')
   const misses = proof && domain.recordStates[recordKeyOf(proof)]?.misses
   // The present holder may prove the domain.

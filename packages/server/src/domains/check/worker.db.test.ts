@@ -155,7 +155,7 @@ describe('a verified domain', () => {
     expect(await told()).toEqual([true, false])
   })
 
-  it('keeps its claim while its proof of ownership exists, and loses it afterwards', async () => {
+  it('keeps its ownership while its proof of ownership exists, and loses it afterwards', async () => {
     await world.configureRelay('sendgrid', 'b')
     await removeKey()
     await pass(6, 3)
@@ -169,15 +169,15 @@ describe('a verified domain', () => {
     expect(await add()).toMatchObject({ status: 201 })
   })
 
-  it('loses its claim also when it is not checked any more', async () => {
+  it('loses its ownership also when it is not checked any more', async () => {
     await removeKey()
     await world.verify(NAME)
     await world.db.query('update domains_domain set tries = 36')
-    const claims = async () => (await world.db.query('select from domains_claim')).rowCount
+    const owners = async () => (await world.db.query('select from domains_ownership')).rowCount
     await world.workAll()
-    expect([(await world.get(NAME)).next_check_at, await claims()]).toEqual([expect.any(String), 1])
+    expect([(await world.get(NAME)).next_check_at, await owners()]).toEqual([expect.any(String), 1])
     await world.workAll()
-    expect([(await world.get(NAME)).next_check_at, await claims()]).toEqual([null, 0])
+    expect([(await world.get(NAME)).next_check_at, await owners()]).toEqual([null, 0])
   })
 
   it('is not lost to a tenant who cannot prove ownership', async () => {

@@ -1,7 +1,7 @@
 /**
  * configureInboundRouting (docs/reference/inbound.md#routes). Checks come in the order of webhooks
  * (docs/reference/webhooks.md#registration): shape and rules, whose it is, address allowed, connects. The
- * domain, its webhook and, where a record is there already, its claim are one transaction.
+ * domain, its webhook and, where a record is there already, its ownership are one transaction.
  */
 import type { ConfigureInboundRoutingBody } from '@postrider/contract'
 import { checkName, findOwnershipProof } from '../../domains/index.ts'

@@ -1,5 +1,5 @@
 /**
- * DELETE of an inbound domain: no mail is accepted for it from then on, whichever tenant claims it next. Its usernames
+ * DELETE of an inbound domain: no mail is accepted for it from then on, whichever tenant owns it next. Its usernames
  * go with it, and the webhooks of all of them, and it is no mailer's return path any more; mail that was accepted is still recorded.
  */
 import { forgetReturnPath } from '../../mailers/index.ts'

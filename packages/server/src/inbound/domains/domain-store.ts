@@ -17,9 +17,9 @@ interface Row {
   updated_at: Date
 }
 
-/** Of other tenants, nothing but whether there is one that has claimed or configured it. */
+/** Of other tenants, nothing but whether there is one that owns or has configured it. */
 const COLUMNS = `d.tenant_id, d.domain, d.id, d.ownership_token, d.record_states, d.verified_at,
-  exists (select 1 from inbound_claim c
+  exists (select 1 from inbound_ownership c
     where c.domain = d.domain and c.tenant_id <> d.tenant_id) as is_taken,
   (exists (select 1 from inbound_domain o
      where o.domain = d.domain and o.verified_at is null and o.tenant_id <> d.tenant_id)
@@ -27,7 +27,7 @@ const COLUMNS = `d.tenant_id, d.domain, d.id, d.ownership_token, d.record_states
      from generate_series(1, cardinality(string_to_array(d.domain, '.')) - 1) level
     -- Of the name itself, too. Laterally: a probe of the index for each, whatever the statistics say.
     cross join lateral (
-      select 1 from inbound_claim c
+      select 1 from inbound_ownership c
        where c.domain = array_to_string((string_to_array(d.domain, '.'))[level:], '.')
          and c.tenant_id <> d.tenant_id
        limit 1) above)) as is_contested,
@@ -150,14 +150,14 @@ const DELETE = statement(
   'delete from inbound_domain where tenant_id = $1 and domain = $2',
 )
 
-/** With its claim and its usernames, whose webhooks are deleted before. */
+/** With its ownership and its usernames, whose webhooks are deleted before. */
 export async function deleteDomain(tx: Tx, { tenantId, domain }: DomainKey): Promise<void> {
   await tx.query(DELETE, [tenantId, domain])
 }
 
 const FIND_HOLDER = statement(
   'inbound.find_holder',
-  `select ${COLUMNS} from inbound_claim holder
+  `select ${COLUMNS} from inbound_ownership holder
      join inbound_domain d on d.tenant_id = holder.tenant_id and d.domain = holder.domain
     where holder.domain = $2 and holder.tenant_id <> $1`,
 )
@@ -171,14 +171,14 @@ export async function findHolder(
   return rows[0] === undefined ? undefined : toDomain(rows[0])
 }
 
-const IS_HELD = statement(
-  'inbound.is_held',
-  'select 1 from inbound_claim where tenant_id = $1 and domain = $2 for share',
+const IS_OWNED = statement(
+  'inbound.is_owned',
+  'select 1 from inbound_ownership where tenant_id = $1 and domain = $2 for share',
 )
 
 /** Whether the tenant has proven it. One that is being deleted, or lost, is waited for. */
-export async function isHeld(q: Queryable, { tenantId, domain }: DomainKey): Promise<boolean> {
-  return (await q.query(IS_HELD, [tenantId, domain])).rowCount > 0
+export async function isOwned(q: Queryable, { tenantId, domain }: DomainKey): Promise<boolean> {
+  return (await q.query(IS_OWNED, [tenantId, domain])).rowCount > 0
 }
 
 const LIST_UNPROVEN = statement(
@@ -197,16 +197,16 @@ export async function listUnproven(
   return rows.map(toDomain)
 }
 
-const CLAIM = statement(
-  'inbound.claim_domain',
-  `insert into inbound_claim (domain, tenant_id) values ($2, $1)
-   on conflict (domain) do update set tenant_id = inbound_claim.tenant_id
+const ACQUIRE = statement(
+  'inbound.acquire_domain',
+  `insert into inbound_ownership (domain, tenant_id) values ($2, $1)
+   on conflict (domain) do update set tenant_id = inbound_ownership.tenant_id
    returning tenant_id = $1 as is_own`,
 )
 
 /** Over all tenants: the first has it; who tries at the same moment waits for the first one's commit. */
-export async function claimDomain(tx: Tx, { tenantId, domain }: DomainKey): Promise<boolean> {
-  const { rows } = await tx.query<{ is_own: boolean }>(CLAIM, [tenantId, domain])
+export async function acquireDomain(tx: Tx, { tenantId, domain }: DomainKey): Promise<boolean> {
+  const { rows } = await tx.query<{ is_own: boolean }>(ACQUIRE, [tenantId, domain])
   return rows[0]?.is_own === true
 }
 
@@ -216,7 +216,7 @@ const RELEASE = statement(
      update inbound_domain set verified_at = null, record_states = '{}', updated_at = now()
       where tenant_id = $1 and domain = $2 and id = $3
       returning tenant_id, domain)
-   delete from inbound_claim c using unverified u
+   delete from inbound_ownership c using unverified u
     where c.tenant_id = u.tenant_id and c.domain = u.domain`,
 )
 

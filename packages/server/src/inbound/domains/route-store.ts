@@ -1,6 +1,6 @@
 /**
- * SQL by which routes are found, over all tenants: who sends mail names a domain, and it is the claim
- * that says whose it is. Nothing of it is told to the sender but whether there is such a recipient.
+ * SQL by which routes are found, over all tenants: who sends mail names a domain, and its ownership
+ * says whose it is. Nothing of it is told to the sender but whether there is such a recipient.
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
 
@@ -14,22 +14,22 @@ export interface RouteRow {
 // Laterally: a probe of each index for each address, whatever the statistics say of the tables.
 const FIND = statement(
   'inbound.find_routes',
-  `select w.n::integer as n, claim.tenant_id, own.has_webhook,
+  `select w.n::integer as n, holder.tenant_id, own.has_webhook,
           own.has_webhook is not null or exists (
             select 1 from inbound_username u
-             where u.tenant_id = claim.tenant_id and u.domain = w.domain) as has_usernames
+             where u.tenant_id = holder.tenant_id and u.domain = w.domain) as has_usernames
      from unnest($1::text[], $2::text[]) with ordinality as w (domain, username, n)
      left join lateral (
-      select c.tenant_id from inbound_claim c where c.domain = w.domain limit 1) claim on true
+      select c.tenant_id from inbound_ownership c where c.domain = w.domain limit 1) holder on true
      left join lateral (
       select d.domain from inbound_domain d
-       where claim.tenant_id is null and d.domain = w.domain and d.verified_at is null
+       where holder.tenant_id is null and d.domain = w.domain and d.verified_at is null
        limit 1) unproven on true
      left join lateral (
       select u.has_webhook from inbound_username u
-       where u.tenant_id = claim.tenant_id and u.domain = w.domain and u.username = w.username
+       where u.tenant_id = holder.tenant_id and u.domain = w.domain and u.username = w.username
        limit 1) own on true
-    where claim.tenant_id is not null or unproven.domain is not null`,
+    where holder.tenant_id is not null or unproven.domain is not null`,
 )
 
 /** In the order of the given; undefined where nobody has configured the domain. */

@@ -48,9 +48,9 @@ async function insertSendingDomain(o: {
   tenantId: string
   isVerified?: boolean
   relay?: string
-  isClaimed?: boolean
+  isOwned?: boolean
 }) {
-  const { tenantId, isVerified = true, relay = 'sparkpost', isClaimed = true } = o
+  const { tenantId, isVerified = true, relay = 'sparkpost', isOwned = true } = o
   await world.db.query(
     `insert into domains_domain (tenant_id, domain, mailer_id, relay, stage, options,
        ownership_token, dkim_keys, provider_state, verified_at)
@@ -58,8 +58,8 @@ async function insertSendingDomain(o: {
        case when $4 then now() end)`,
     [tenantId, NAME, relay, isVerified],
   )
-  if (isClaimed)
-    await world.db.query('insert into domains_claim (domain, tenant_id) values ($1, $2)', [
+  if (isOwned)
+    await world.db.query('insert into domains_ownership (domain, tenant_id) values ($1, $2)', [
       NAME,
       tenantId,
     ])
@@ -148,8 +148,8 @@ describe('configureInboundRouting: 201', () => {
   it.each([
     ["somebody else's sending domain", { tenantId: 'tn_b' }],
     ['one that is not verified', { tenantId: 'tn_a', isVerified: false }],
-    ['one that somebody else has claimed', { tenantId: 'tn_a', isClaimed: false }],
-    ["a simulator's", { tenantId: 'tn_a', relay: 'simulator', isClaimed: false }],
+    ['one that somebody else owns', { tenantId: 'tn_a', isOwned: false }],
+    ["a simulator's", { tenantId: 'tn_a', relay: 'simulator', isOwned: false }],
   ])('does not verify by %s', async (_what, domain) => {
     await insertSendingDomain(domain)
     expect(await world.configure(NAME)).toMatchObject({ verified: false, state: 'pending' })
@@ -239,11 +239,11 @@ describe('inbound domains: 409', () => {
     expect(next).toMatchObject({ verified: false, state: 'taken' })
     world.publish(next, 'MX')
     expect(await world.get(NAME, 'b')).toMatchObject({ verified: false, state: 'taken' })
-    expect(await rowsOf('inbound_claim')).toMatchObject([{ tenant_id: 'tn_a' }])
+    expect(await rowsOf('inbound_ownership')).toMatchObject([{ tenant_id: 'tn_a' }])
     world.publish(next, 'TXT')
     expect(await world.get(NAME, 'b')).toMatchObject({ verified: true, state: 'verified' })
     world.publish(next, 'MX')
-    expect(await rowsOf('inbound_claim')).toMatchObject([{ tenant_id: 'tn_b' }])
+    expect(await rowsOf('inbound_ownership')).toMatchObject([{ tenant_id: 'tn_b' }])
     expect(codeOf(await world.call('getInboundDomain', { domain: NAME }))).toEqual([
       409,
       'domain_taken',
@@ -267,7 +267,7 @@ describe('inbound domains: 409', () => {
     world.dns.setScript(() => ({ rcode: 2 }))
     expect(codeOf(await configure({ domain: NAME }, 'b'))).toEqual([409, 'domain_taken'])
     world.dns.setScript(undefined)
-    expect(await rowsOf('inbound_claim')).toMatchObject([{ tenant_id: 'tn_a' }])
+    expect(await rowsOf('inbound_ownership')).toMatchObject([{ tenant_id: 'tn_a' }])
   })
 
   it.each([
@@ -298,7 +298,7 @@ describe('inbound domains: 409', () => {
       if (keys[i] === winner) expect(answer.body.inbound_domain.verified).toBe(true)
       else expect(codeOf(answer)).toEqual([409, 'domain_taken'])
     }
-    expect(await rowsOf('inbound_claim')).toMatchObject([{ tenant_id: `tn_${winner}` }])
+    expect(await rowsOf('inbound_ownership')).toMatchObject([{ tenant_id: `tn_${winner}` }])
   })
 
   it('createInboundUsername refuses a username that the domain has, in any spelling', async () => {
@@ -459,7 +459,7 @@ describe('getInboundDomain', () => {
     world.dns.setScript(undefined)
     hold.resolve()
     expect(codeOf(await getting)).toEqual([404, 'not_found'])
-    expect(await rowsOf('inbound_claim')).toEqual([])
+    expect(await rowsOf('inbound_ownership')).toEqual([])
   })
 })
 
@@ -561,7 +561,7 @@ describe('deleteInboundDomain: 200', () => {
     expect(body.inbound_domain).toMatchObject({ webhook_id, verified: true })
     expect(world.woken).toHaveLength(2)
     expect(await rowsOf('inbound_username')).toEqual([])
-    expect(await rowsOf('inbound_claim')).toMatchObject([{ domain: 'other.example.com' }])
+    expect(await rowsOf('inbound_ownership')).toMatchObject([{ domain: 'other.example.com' }])
     expect(await rowsOf('webhooks_subscription')).toHaveLength(1)
     expect(await found('own')).toBe('unknown_domain')
     const again = await world.configure(NAME, { key: 'b' })

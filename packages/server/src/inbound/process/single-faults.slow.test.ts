@@ -37,7 +37,7 @@ async function expectAgreement(where: string): Promise<void> {
     `select domain, tenant_id from inbound_domain where verified_at is not null order by 1`,
   )
   const { rows: claims } = await world.db.query(
-    'select domain, tenant_id from inbound_claim order by 1',
+    'select domain, tenant_id from inbound_ownership order by 1',
   )
   expect(claims, where).toEqual(verified)
   // A username that has headers alone follows its domain.
@@ -100,7 +100,7 @@ describe('[D7] a statement that fails', () => {
   it('a statement that fails in getInboundDomain proves nothing; the next call does', async () => {
     await failEach('getInboundDomain', {
       prepare: async () => world.publish(await world.configure(NAME)),
-      isDone: async () => (await count('inbound_claim')) === 1,
+      isDone: async () => (await count('inbound_ownership')) === 1,
     })
   })
 
@@ -111,7 +111,7 @@ describe('[D7] a statement that fails', () => {
         world.dns.clear()
         world.publish(await world.configure(NAME), 'TXT')
       },
-      isDone: async () => (await count('inbound_claim', `tenant_id = 'tn_a'`)) === 1,
+      isDone: async () => (await count('inbound_ownership', `tenant_id = 'tn_a'`)) === 1,
     })
   })
 

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { accept, drain, useSending } from '../../../test/sender.ts'
 import { addMailer } from '../../../test/sending.ts'
 import { buildSentCopy } from './build-sent-copy.ts'
-import { claimSentCopies, discoverSentCopies, type SentCopy } from './claim-store.ts'
+import { claimSentCopies, discoverSentCopies, type SentCopy } from './copy-jobs-store.ts'
 
 const world = useSending()
 

@@ -9,8 +9,8 @@ import { composeMessage, prepareMessage } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { wireOf } from '../attempt/converse.ts'
 import { textOf } from '../attempt/prepare-email.ts'
-import type { SentCopy } from './claim-store.ts'
 import { loadEmail } from './content-store.ts'
+import type { SentCopy } from './copy-jobs-store.ts'
 
 /** Undefined when the email is gone. */
 export async function buildSentCopy(

@@ -2,7 +2,7 @@
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import type { EmailContent } from '../record/email.ts'
-import type { SentCopy } from './claim-store.ts'
+import type { SentCopy } from './copy-jobs-store.ts'
 
 const LOAD = statement(
   'sending.load_sent_copy',

@@ -29,7 +29,7 @@ const NAME = 'in.example.com'
 const codeOf = ({ status, body }: { status: number; body: { code: string } }) => [status, body.code]
 const get = (key: Key = 'a', domain = NAME) => world.call('getInboundDomain', { key, domain })
 const holders = async () =>
-  (await world.db.query<{ tenant_id: string }>('select tenant_id from inbound_claim')).rows.map(
+  (await world.db.query<{ tenant_id: string }>('select tenant_id from inbound_ownership')).rows.map(
     ({ tenant_id }) => tenant_id,
   )
 /** Whose mail for the domain is, found as the listener finds it. */

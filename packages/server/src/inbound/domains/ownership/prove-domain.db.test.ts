@@ -27,7 +27,8 @@ beforeEach(() => world.clear())
 const NAME = 'in.example.com'
 const PROOF = `_postrider.${NAME}`
 const holder = async () =>
-  (await world.db.query<{ tenant_id: string }>('select * from inbound_claim')).rows[0]?.tenant_id
+  (await world.db.query<{ tenant_id: string }>('select * from inbound_ownership')).rows[0]
+    ?.tenant_id
 const publishMx = (name = NAME) => world.dns.set(name, 'MX', [`10 ${INBOUND_HOST}`])
 /** How often each record of a name is asked for from here on. */
 function counting() {
@@ -83,7 +84,7 @@ describe('a domain that is configured but not proven', () => {
     expect(await finder.find(`a@${NAME}`)).toMatchObject({ kind: 'route' })
     await world.call('deleteInboundDomain', { domain: NAME })
     await world.configure(NAME, { key: 'b' })
-    await world.db.query('delete from inbound_claim')
+    await world.db.query('delete from inbound_ownership')
     await world.db.query('update inbound_domain set verified_at = null')
     expect(await finder.find(`a@${NAME}`)).toEqual({ kind: 'unsure_domain' })
   })

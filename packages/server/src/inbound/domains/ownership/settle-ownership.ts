@@ -22,7 +22,7 @@ import { ApiError } from '../../../platform/errors.ts'
 import type { Logger } from '../../../platform/log.ts'
 import type { InboundDomain } from '../domain.ts'
 import {
-  claimDomain,
+  acquireDomain,
   findHolder,
   lockDomain,
   lockName,
@@ -81,7 +81,7 @@ export async function settleOwnership(
   const isFree = isTaking || holder === undefined
   const wonBy = isKept || !isFree ? undefined : await findProof(tx, domain, isSeen)
   const isProven = isKept || wonBy !== undefined
-  if (isProven && !(await claimDomain(tx, domain))) throw domainTaken(domain.domain)
+  if (isProven && !(await acquireDomain(tx, domain))) throw domainTaken(domain.domain)
   const now = deps.clock.now()
   const recordStates = statesOf(domain, deps, matches)
   await saveCheck(tx, { ...domain, recordStates }, { now, isVerified: isProven })

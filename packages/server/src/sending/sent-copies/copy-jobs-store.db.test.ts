@@ -10,7 +10,7 @@ import {
   forgetSentCopies,
   pauseSentCopies,
   type SentCopyMailer,
-} from './claim-store.ts'
+} from './copy-jobs-store.ts'
 
 const world = useSending()
 const LEASE_MS = 60_000
