@@ -6,7 +6,7 @@ import type { Metrics } from '../platform/metrics.ts'
 import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
 import { type Handled, handledOutcomes } from './apply/handle-reports.ts'
 import { findFull, type InboxFigures, measureInbox } from './intake/inbox-store.ts'
-import { type CallbackResult, callbackResults } from './intake/take-callback.ts'
+import { type CallbackResult, callbackResults } from './intake/receive-callback.ts'
 
 export interface FeedbackObserver {
   callback(kind: RelayKind | 'none', result: CallbackResult): void

@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../platform/errors.ts'
 import { refuseEncoded } from '../platform/http/body/json-body.ts'
 import type { CalledBack } from '../relays/index.ts'
-import type { CallbackIntake } from './intake/take-callback.ts'
+import type { CallbackIntake } from './intake/receive-callback.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -33,6 +33,7 @@ import {
   loadMessages,
 } from '../messages/message-store.ts'
 import { type AdmissionLimits, usualAdmission } from './admission-limiter.ts'
+import { createMessageClaims } from './claim-messages.ts'
 import {
   type FinishDeps,
   type FinishedMessage,
@@ -41,7 +42,6 @@ import {
 } from './finish-messages.ts'
 import type { ClaimedMessage } from './queue-store.ts'
 import { type MessageReader, READ_TRIES_MAX } from './read-message.ts'
-import { createTakings } from './take-messages.ts'
 
 export const reportedResults = [
   'reported',
@@ -88,7 +88,7 @@ const STOP_MS = 10_000
 
 export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   const { db, log, failpoints, observe, admission = usualAdmission, leaseMs = LEASE_MS } = deps
-  const takings = createTakings({ db, admission, leaseMs })
+  const messageClaims = createMessageClaims({ db, admission, leaseMs })
   const finishes = createFinishes(deps)
   const load = createLoader({ ...deps, admission })
   const jobs = new Set<Promise<void>>()
@@ -115,7 +115,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
     const { tenantId: tenant_id, inboundId: inbound_id } = claim
     log.error({ tenant_id, inbound_id }, 'received_email.gone')
     observe('gone', [])
-    await takings.drop(claim)
+    await messageClaims.drop(claim)
   }
 
   /** For now. */
@@ -123,15 +123,15 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
     // Of this process, which cannot go on: the parser is stopped before the worker has ended.
     if (isDatabaseAway(error) || refusalOf(error) !== undefined) {
       loop.backOff()
-      return takings.returnLater(claim)
+      return messageClaims.returnLater(claim)
     }
     const isUntried = isConflict(error) || isStatementTimeout(error)
-    await takings.putOff(claim, { isUntried }).catch(() => takings.returnLater(claim))
+    await messageClaims.putOff(claim, { isUntried }).catch(() => messageClaims.returnLater(claim))
   }
 
   async function fill(mayGoOn: () => boolean): Promise<void> {
     while (mayGoOn()) {
-      const claims = await takings.take()
+      const claims = await messageClaims.claim()
       if (claims.length === 0) return
       failpoints.hit('inbound.after_claim')
       for (const claim of claims) begin(claim)
@@ -141,7 +141,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   function begin(claim: ClaimedMessage): void {
     const job = serve(claim).finally(() => {
       jobs.delete(job)
-      takings.leave(claim)
+      messageClaims.leave(claim)
       served += 1
       loop.wake()
     })
@@ -157,7 +157,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
     name: 'inbound leases',
     log,
     intervalMs: leaseMs / 3,
-    round: () => takings.renew(),
+    round: () => messageClaims.renew(),
     failed: 'inbound.not_renewed',
   })
 
@@ -180,7 +180,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       await loop.stop()
       await waitAtMost(Promise.all(jobs), STOP_MS)
       await renewals.stop()
-      await takings.giveUp().catch((error: unknown) => {
+      await messageClaims.giveUp().catch((error: unknown) => {
         log.warn({ err: error }, 'inbound.failed')
       })
     },

@@ -15,12 +15,17 @@ import {
   readCertificate,
 } from '../../platform/certificates/server-certificate.ts'
 import { createPeriodicTask, type PeriodicTask } from '../../platform/work/periodic-task.ts'
+import {
+  acceptRecipient,
+  acceptSender,
+  type Reply,
+  type TransactionDeps,
+} from './accept-envelope.ts'
+import { acceptMessage } from './accept-message.ts'
 import { createGuard } from './guard.ts'
 import { type ListenerLimits, listenerLimits } from './limits.ts'
 import { createReceiveThrottle } from './receive-throttle.ts'
 import { type Connection, Listener } from './smtp-session.ts'
-import { takeMessage } from './take-message.ts'
-import { type Reply, type TransactionDeps, takeRecipient, takeSender } from './take-transaction.ts'
 
 export interface InboundListener extends Service {
   isListening(): boolean
@@ -82,17 +87,20 @@ export function createInboundListener(o: ListenerOptions): InboundListener {
       socketTimeout: limits.commandMsMax,
       closeTimeout: limits.graceMs,
       onMailFrom(address, session, done) {
-        done(toError(takeSender(deps, server.connectionOf(session), address)))
+        done(toError(acceptSender(deps, server.connectionOf(session), address)))
       },
       onRcptTo({ address }, session, done) {
-        takeRecipient(deps, server.connectionOf(session), address).then(
+        acceptRecipient(deps, server.connectionOf(session), address).then(
           (reply) => done(toError(reply)),
           done,
         )
       },
       onData(stream, session, done) {
         const connection = server.connectionOf(session)
-        takeMessage(deps, connection, stream).then((reply) => answer(connection, reply, done), done)
+        acceptMessage(deps, connection, stream).then(
+          (reply) => answer(connection, reply, done),
+          done,
+        )
       },
     },
     guard,

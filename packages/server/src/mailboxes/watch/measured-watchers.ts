@@ -2,7 +2,7 @@
 
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Metrics } from '../../platform/metrics.ts'
-import { fetchedResults, type TakeMailDeps } from '../fetch/take-mail.ts'
+import { type FetchMailDeps, fetchedResults } from '../fetch/fetch-mail.ts'
 import { createLoginLimiter } from './login-limiter.ts'
 import {
   createMailboxWatchers,
@@ -59,7 +59,7 @@ const SLOW_AT_ONCE = { atOnceMax: 2, atOncePerCallerMax: 1 } as const
  * short. A server that has outlasted one takes its next turn among the slow ones, so that it delays
  * nobody else.
  */
-export function createFetchTurns(): TakeMailDeps['inTurn'] {
+export function createFetchTurns(): FetchMailDeps['inTurn'] {
   const waitingPerCallerMax = Number.POSITIVE_INFINITY
   const quick = createConcurrencyLimiter({
     ...AT_ONCE,

@@ -16,17 +16,17 @@ import {
   type WatchedFolder,
 } from '../../mailers/index.ts'
 import { type BeginOptions, beginFolder } from '../fetch/begin-folder.ts'
-import { type TakeMailDeps, type TakeOptions, takeMail } from '../fetch/take-mail.ts'
+import { type FetchMailDeps, type FetchOptions, fetchMail } from '../fetch/fetch-mail.ts'
 import type { FolderState, Watch } from './mailbox-store.ts'
 import { createNewsWaiter } from './wait-for-news.ts'
 
-export interface WatchSessionDeps extends TakeMailDeps {
+export interface WatchSessionDeps extends FetchMailDeps {
   readonly pollMs?: number
   /** A round of all folders, at the latest. */
   readonly roundMs?: number
 }
 
-export interface WatchSessionOptions extends Pick<TakeOptions, 'troubles' | 'speed' | 'signal'> {
+export interface WatchSessionOptions extends Pick<FetchOptions, 'troubles' | 'speed' | 'signal'> {
   readonly watch: Watch
   readonly mailbox: Mailbox
   readonly session: ImapSession
@@ -70,7 +70,7 @@ export async function watchSession(deps: WatchSessionDeps, o: WatchSessionOption
   }
   const take = async (state: FolderState) => {
     const options = { ...o, forgottenBefore: o.forgottenBefore() }
-    const taken = await inFolder(state.path, () => takeMail(deps, o.watch, state, options))
+    const taken = await inFolder(state.path, () => fetchMail(deps, o.watch, state, options))
     o.folders.set(state.path, taken)
   }
   /** Whether the folder could be read. A missing folder delays no other. */

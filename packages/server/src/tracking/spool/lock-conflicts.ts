@@ -9,11 +9,11 @@ import { recipientKey } from '../intake/judge-hits.ts'
 
 export interface LockConflicts {
   /** It has waited for a lock alone. */
-  hold(hit: Hit): void
+  block(hit: Hit): void
   /** Those among them whose recipients are still locked delay their tenants. */
   renew(late: readonly Hit[]): void
-  isTenantHeldUp(hit: Hit): boolean
-  isRecipientHeldUp(hit: Hit): boolean
+  isTenantBlocked(hit: Hit): boolean
+  isRecipientBlocked(hit: Hit): boolean
   /** All are tried again. */
   forget(): void
 }
@@ -29,22 +29,22 @@ export function createLockConflicts(nowMs: () => number): LockConflicts {
   const tenants = createBoundedMap<string, number>(TENANTS_MAX)
   const recipients = createBoundedMap<string, number>(RECIPIENTS_MAX)
   const isAhead = (untilMs: number | undefined) => untilMs !== undefined && nowMs() < untilMs
-  const isRecipientHeldUp = (hit: Hit) => isAhead(recipients.get(recipientKey(hit)))
+  const isRecipientBlocked = (hit: Hit) => isAhead(recipients.get(recipientKey(hit)))
 
-  function holdTenant({ tenantId }: Hit): void {
+  function blockTenant({ tenantId }: Hit): void {
     tenants.set(tenantId, nowMs() + TENANT_MS)
   }
 
   return {
-    hold(hit) {
+    block(hit) {
       recipients.set(recipientKey(hit), nowMs() + RECIPIENT_MS)
-      holdTenant(hit)
+      blockTenant(hit)
     },
     renew(late) {
-      for (const hit of late) if (isRecipientHeldUp(hit)) holdTenant(hit)
+      for (const hit of late) if (isRecipientBlocked(hit)) blockTenant(hit)
     },
-    isTenantHeldUp: ({ tenantId }) => isAhead(tenants.get(tenantId)),
-    isRecipientHeldUp,
+    isTenantBlocked: ({ tenantId }) => isAhead(tenants.get(tenantId)),
+    isRecipientBlocked,
     forget() {
       tenants.clear()
       recipients.clear()

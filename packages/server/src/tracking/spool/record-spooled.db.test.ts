@@ -29,7 +29,7 @@ function hitsOn(mail: TrackedMail, count: number): Hit[] {
 function taker(db: Db = world.db) {
   const groups: number[] = []
   const refused: Hit[] = []
-  const heldUp = createLockConflicts(() => performance.now())
+  const conflicts = createLockConflicts(() => performance.now())
   const recorder = createHitRecorder({
     db,
     wakeups: createWakeups(),
@@ -46,8 +46,8 @@ function taker(db: Db = world.db) {
         refuse: (hit) => refused.push(hit),
         pause: async () => undefined,
         isOver: () => false,
-        isHeldUp: heldUp.isTenantHeldUp,
-        holdUp: heldUp.hold,
+        isBlocked: conflicts.isTenantBlocked,
+        block: conflicts.block,
       },
       { hits, isFresh },
     )

@@ -20,9 +20,9 @@ export interface RecordSpooledDeps {
   /** Nothing more is begun. */
   readonly isOver: () => boolean
   /** It is not tried now. */
-  readonly isHeldUp: (hit: Hit) => boolean
+  readonly isBlocked: (hit: Hit) => boolean
   /** It has waited for a lock alone, in vain. */
-  readonly holdUp: (hit: Hit) => void
+  readonly block: (hit: Hit) => void
 }
 
 export interface RecordedFile {
@@ -56,7 +56,7 @@ export async function recordSpooled(
   async function settle(given: readonly Hit[], isRepeated: boolean): Promise<void> {
     const some: Hit[] = []
     // Some may wait for a lock that was found a moment ago.
-    for (const hit of given) (deps.isHeldUp(hit) ? late : some).push(hit)
+    for (const hit of given) (deps.isBlocked(hit) ? late : some).push(hit)
     if (some.length === 0) return
     const lockMsMax = timeouts === 0 ? LOCK_MS_MAX : SEARCH_LOCK_MS_MAX
     try {
@@ -91,7 +91,7 @@ export async function recordSpooled(
 
   function putOff(hit: Hit): void {
     locked.push(hit)
-    deps.holdUp(hit)
+    deps.block(hit)
   }
 
   async function settleOne(hit: Hit): Promise<void> {

@@ -62,10 +62,10 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
   const { spool, log } = deps
   const order = createFileOrder(deps)
   const pauses = createPauses(spool)
-  const heldUp = createLockConflicts(() => performance.now())
+  const conflicts = createLockConflicts(() => performance.now())
   const recording = {
     ...{ recorder: deps.recorder, ...hitOutcomes(deps) },
-    ...{ pause: pauses.after, holdUp: heldUp.hold, isOver: () => isOver },
+    ...{ pause: pauses.after, block: conflicts.block, isOver: () => isOver },
   }
   const putOffLines = createSummedLog({ log, level: 'warn', message: 'hits.put_off' })
   /** Taken from the spool, and not all of it recorded. */
@@ -97,8 +97,8 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
   /** Undefined when the database went away over it, or when it is to end. */
   async function recordFile(file: FileInWork): Promise<RecordedFile | undefined> {
     try {
-      const isHeldUp = file.wasPutOff ? heldUp.isRecipientHeldUp : heldUp.isTenantHeldUp
-      return await recordSpooled({ ...recording, isHeldUp }, file)
+      const isBlocked = file.wasPutOff ? conflicts.isRecipientBlocked : conflicts.isTenantBlocked
+      return await recordSpooled({ ...recording, isBlocked }, file)
     } catch (error) {
       if (!(error instanceof DatabaseUnavailableError)) throw error
       deps.goAway(error)
@@ -108,7 +108,7 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
 
   /** On the disk before their file goes. */
   async function putOff(late: readonly Hit[], { wasPutOff }: FileInWork): Promise<void> {
-    heldUp.renew(late)
+    conflicts.renew(late)
     await spool.putOff(late)
     const tenants = [...new Set(late.map(({ tenantId }) => tenantId))]
     putOffLines.note({ tenant_ids: tenants.slice(0, TENANTS_TOLD_MAX) }, late.length)
@@ -136,7 +136,7 @@ export function createHitReplay(deps: HitReplayDeps): HitReplay {
       const before = (await running?.catch(() => 0)) ?? 0
       order.lookForLeft()
       order.endPutOff()
-      heldUp.forget()
+      conflicts.forget()
       return before + (await begin())
     },
     async start() {

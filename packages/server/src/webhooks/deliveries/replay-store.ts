@@ -169,7 +169,7 @@ function idsAround(span: TimeSpan, $: Parameter): string[] {
 const PROMPT_MS = 10 * 60_000
 const DAY_MS = 86_400_000
 
-/** Whether a subscription is where a new event would go (`events/route-event.ts`). */
+/** Whether a subscription is where a new event would go (`events/select-subscription.ts`). */
 export function takes(event: string): string {
   return `owner = ${event}.owner
     and event = (case when ${event}.owner <> '' then 'INCOMING'

@@ -27,7 +27,7 @@ import {
   insertPending,
   type PendingRow,
 } from './event-store.ts'
-import { routeOf } from './route-event.ts'
+import { selectorOf } from './select-subscription.ts'
 
 /** Streams that have something new: to be woken after the commit. */
 export type TouchedStream = BucketedStream
@@ -38,10 +38,10 @@ export interface RecordedEvents {
 
 export async function recordEvents(tx: Tx, events: readonly NewEvent[]): Promise<RecordedEvents> {
   if (events.length === 0) return { touched: [] }
-  const routed = events.map((event) => ({ tenantId: event.tenantId, ...routeOf(event) }))
+  const selectors = events.map((event) => ({ tenantId: event.tenantId, ...selectorOf(event) }))
   // In one round trip.
   const [destinations, stored] = await Promise.all([
-    findDestinations(tx, routed),
+    findDestinations(tx, selectors),
     storeEvents(tx, events),
   ])
   const pending: PendingRow[] = []

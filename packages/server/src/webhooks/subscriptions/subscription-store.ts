@@ -12,7 +12,7 @@
 import type { WebhookEvent } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
-import type { Route } from '../events/route-event.ts'
+import type { SubscriptionSelector } from '../events/select-subscription.ts'
 import type { Subscription, SubscriptionEvent, SubscriptionName, Toggles } from './subscription.ts'
 
 export interface SubscriptionRow {
@@ -52,7 +52,7 @@ export const SUBSCRIPTION_COLUMNS = `tenant_id, webhook_id, event, owner, url, a
 
 export type TenantSubscription = Subscription & { readonly event: WebhookEvent }
 
-/** Newest first. Those that the tenant registered, not those of its mailboxes and inbound routes. */
+/** Newest first. Those that the tenant registered, not those of its mailboxes and inbound selectors. */
 export async function listSubscriptions(
   q: Queryable,
   tenantId: string,
@@ -197,20 +197,20 @@ export async function restartStreams(
   )
 }
 
-/** Laterally, so that it stays an index scan per route at any number of subscriptions. */
+/** Laterally, so that it stays an index scan per selector at any number of subscriptions. */
 const DESTINATIONS = statement(
   'webhooks.destinations',
-  `select route.n::integer as n, sub.webhook_id, sub.generation
+  `select selector.n::integer as n, sub.webhook_id, sub.generation
      from unnest($1::text[], $2::text[], $3::text[], $4::text[])
-            with ordinality as route (tenant_id, event, owner, toggle, n)
+            with ordinality as selector (tenant_id, event, owner, toggle, n)
     cross join lateral (
       select webhook_id, generation from webhooks_subscription
-       where tenant_id = route.tenant_id and event = route.event and owner = route.owner
-         and active and (route.toggle is null or (options ->> route.toggle)::boolean)
+       where tenant_id = selector.tenant_id and event = selector.event and owner = selector.owner
+         and active and (selector.toggle is null or (options ->> selector.toggle)::boolean)
        limit 1) sub
     cross join lateral (
       select 1 from webhooks_stream
-       where tenant_id = route.tenant_id and webhook_id = sub.webhook_id
+       where tenant_id = selector.tenant_id and webhook_id = sub.webhook_id
          for key share) stream`,
 )
 
@@ -220,23 +220,23 @@ export interface Destination extends StreamKey {
 }
 
 /**
- * Per route, the active webhook that wants such events. Its stream stays until the transaction ends,
+ * Per selector, the active webhook that wants such events. Its stream stays until the transaction ends,
  * so that pointers can be inserted; those of webhooks that want nothing are not touched.
  */
 export async function findDestinations(
   tx: Tx,
-  routes: readonly (Route & { readonly tenantId: string })[],
+  selectors: readonly (SubscriptionSelector & { readonly tenantId: string })[],
 ): Promise<(Destination | undefined)[]> {
-  const keyOf = ({ tenantId, event, owner, toggle }: (typeof routes)[number]) =>
+  const keyOf = ({ tenantId, event, owner, toggle }: (typeof selectors)[number]) =>
     [tenantId, event, owner, toggle ?? ''].join(' ')
-  const distinct = [...new Map(routes.map((route) => [keyOf(route), route]))]
+  const distinct = [...new Map(selectors.map((selector) => [keyOf(selector), selector]))]
   const { rows } = await tx.query<{ n: number; webhook_id: string; generation: number }>(
     DESTINATIONS,
     [
-      distinct.map(([, route]) => route.tenantId),
-      distinct.map(([, route]) => route.event),
-      distinct.map(([, route]) => route.owner),
-      distinct.map(([, route]) => route.toggle ?? null),
+      distinct.map(([, selector]) => selector.tenantId),
+      distinct.map(([, selector]) => selector.event),
+      distinct.map(([, selector]) => selector.owner),
+      distinct.map(([, selector]) => selector.toggle ?? null),
     ],
   )
   const found = new Map(
@@ -246,5 +246,5 @@ export async function findDestinations(
       return [[entry[0], { tenantId: entry[1].tenantId, webhookId, generation }]]
     }),
   )
-  return routes.map((route) => found.get(keyOf(route)))
+  return selectors.map((selector) => found.get(keyOf(selector)))
 }

@@ -134,12 +134,12 @@ async function drop(client: pg.Client, partition: DayPartition): Promise<DropRes
     await client.query(`drop table ${name}`)
     return 'dropped'
   } catch (error) {
-    if (isHeldUp(error)) return 'waiting'
+    if (isLocked(error)) return 'waiting'
     throw error
   }
 }
 
 /** A lock or a statement took too long, or gave way in a deadlock. */
-function isHeldUp(error: unknown): boolean {
+function isLocked(error: unknown): boolean {
   return isServerError(error) && ['55P03', '57014', '40P01'].includes(error.code ?? '')
 }

@@ -118,15 +118,15 @@ function createDropping(deps: RetentionDeps) {
     const dropped: string[] = []
     const waiting: string[] = []
     const needed: string[] = []
-    const heldUp = new Set<string>()
+    const locked = new Set<string>()
     let left = 0
     for (const partition of old) {
-      if (!mayGoOn() || dropped.length >= dropsMax || heldUp.has(partition.table)) left += 1
+      if (!mayGoOn() || dropped.length >= dropsMax || locked.has(partition.table)) left += 1
       else if (await isNeeded(partition)) needed.push(partition.name)
       else if (await dropOne(dropper, partition)) dropped.push(partition.name)
       else {
         // A table can have one partition between attached and detached.
-        heldUp.add(partition.table)
+        locked.add(partition.table)
         waiting.push(partition.name)
       }
     }

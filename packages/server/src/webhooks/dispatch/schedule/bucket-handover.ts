@@ -3,7 +3,7 @@
  *
  * It is given back when nothing is under way in it, so that the next owner repeats no request. To stop
  * beginning at once would delay every stream of the bucket for as long as one receiver hangs. So
- * while a step lasts, those that are not known to hold it up go on; when none does, nothing begins, and
+ * while a step lasts, those that are not known to delay it go on; when none does, nothing begins, and
  * the bucket is free within a moment.
  *
  * That has an end: what is quick begins for the time of two requests at their longest, what is new for
@@ -52,7 +52,7 @@ export function createBucketHandover(o: {
   const stepsIn = (bucket: number) => steps.get(bucket) ?? new Set<BucketStep>()
   const isFree = (bucket: number) => stepsIn(bucket).size === 0
 
-  function isHeldUp(bucket: number, nowMs: number): boolean {
+  function isDelayed(bucket: number, nowMs: number): boolean {
     for (const step of stepsIn(bucket)) if (nowMs - step.startedMs > LASTING_MS) return true
     return false
   }
@@ -72,7 +72,7 @@ export function createBucketHandover(o: {
       const sinceMs = closing.get(stream.bucket)
       if (sinceMs === undefined) return true
       const nowMs = monotonicMs()
-      return nowMs - sinceMs < beginsForMs[endpointClass] && isHeldUp(stream.bucket, nowMs)
+      return nowMs - sinceMs < beginsForMs[endpointClass] && isDelayed(stream.bucket, nowMs)
     },
     isFree,
     close(buckets) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createFailpoints } from '../../platform/failpoints.ts'
 import { noDiskGuard } from '../../platform/process/disk-guard.ts'
 import { adapterOf, type CallbackReader } from '../../relays/index.ts'
-import { createCallbackIntake } from './take-callback.ts'
+import { createCallbackIntake } from './receive-callback.ts'
 
 const MIB = 1024 * 1024
 const account = { tenantId: 'tn_a', kind: 'sendgrid', secrets: {} } as const

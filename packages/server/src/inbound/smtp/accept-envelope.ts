@@ -53,7 +53,7 @@ export const notNow: Reply = {
 }
 const ADDRESS_CHARS_MAX = 320
 
-export function takeSender(
+export function acceptSender(
   { bytesMax, budget, disk }: TransactionDeps,
   { facts }: Connection,
   { address, args }: SMTPServerAddress,
@@ -65,7 +65,7 @@ export function takeSender(
   return disk.isOpen() && hasRoom ? OK : noRoom
 }
 
-export async function takeRecipient(
+export async function acceptRecipient(
   deps: TransactionDeps,
   connection: Connection,
   given: string,

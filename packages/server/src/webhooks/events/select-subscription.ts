@@ -3,8 +3,8 @@ import { type SubscriptionKey, subscriptionKeyOfEvent } from '@postrider/contrac
 import type { SubscriptionEvent } from '../subscriptions/subscription.ts'
 import type { NewEvent } from './event.ts'
 
-/** Where an event goes. */
-export interface Route {
+/** What finds the webhook of an event. */
+export interface SubscriptionSelector {
   readonly event: SubscriptionEvent
   readonly owner: string
   /** The toggle that has to be on; absent: none is consulted. */
@@ -15,7 +15,10 @@ export interface Route {
  * docs/reference/events.md#mailer-deactivated. MAILER_DEACTIVATED of a mailbox goes to the mailbox's own
  * webhook, of every other mailer to the EMAIL_EVENT webhook, past its filters.
  */
-export function routeOf({ event, owner = '' }: Pick<NewEvent, 'event' | 'owner'>): Route {
+export function selectorOf({
+  event,
+  owner = '',
+}: Pick<NewEvent, 'event' | 'owner'>): SubscriptionSelector {
   switch (event) {
     case 'IMAP_ERROR':
     case 'INCOMING_EMAIL':

@@ -1,6 +1,6 @@
 /**
- * Which messages this process has taken: tenants in their order, as many as the limits admit. Each is
- * held by a lease, which is renewed until it is left.
+ * Which messages this process has claimed: tenants in their order, as many as the limits admit. Each is
+ * leased by a lease, which is renewed until it is left.
  */
 import { type Db, transactByIndex } from '../../platform/db/index.ts'
 import { type AdmissionLimits, createAdmissionLimiter } from './admission-limiter.ts'
@@ -14,12 +14,12 @@ import {
   renewClaims,
 } from './queue-store.ts'
 
-export interface Takings {
+export interface MessageClaims {
   /** Some that are due; none when nothing is due or the limits admit none. */
-  take(): Promise<readonly ClaimedMessage[]>
+  claim(): Promise<readonly ClaimedMessage[]>
   /** It is recorded, or given back. */
   leave(claim: ClaimedMessage): void
-  /** Gives it back to the queue; nothing of it counts against the message. Told to the database with the next take. */
+  /** Gives it back to the queue; nothing of it counts against the message. Told to the database with the next claim. */
   returnLater(claim: ClaimedMessage): void
   putOff(claim: ClaimedMessage, o: { readonly isUntried: boolean }): Promise<void>
   /** There is nothing to be recorded of it. */
@@ -34,14 +34,14 @@ const OF_EACH_MAX = 8
 /** Of a message that could not be recorded for no reason that is over at once. */
 const PUT_OFF_MS = 30_000
 
-export function createTakings(o: {
+export function createMessageClaims(o: {
   readonly db: Db
   readonly admission: AdmissionLimits
   readonly leaseMs: number
-}): Takings {
+}): MessageClaims {
   const { db, leaseMs } = o
   const admission = createAdmissionLimiter(o.admission)
-  const held = new Set<ClaimedMessage>()
+  const leased = new Set<ClaimedMessage>()
   let returned: readonly ClaimedMessage[] = []
   /** Whose turn was last. */
   let after = ''
@@ -54,7 +54,7 @@ export function createTakings(o: {
     returned = returned.filter((claim) => !back.includes(claim))
   }
 
-  async function takeSome(): Promise<readonly ClaimedMessage[]> {
+  async function claimSome(): Promise<readonly ClaimedMessage[]> {
     const some = { after, tenantsMax: TENANTS_MAX, ofEachMax: OF_EACH_MAX }
     let admitted: readonly DueMessage[] = []
     let claimed: readonly ClaimedMessage[] = []
@@ -70,23 +70,23 @@ export function createTakings(o: {
       const ids = new Set(claimed.map(({ inboundId }) => inboundId))
       for (const one of admitted) if (!ids.has(one.inboundId)) admission.leave(one)
     }
-    for (const claim of claimed) held.add(claim)
+    for (const claim of claimed) leased.add(claim)
     return claimed
   }
 
   return {
-    async take() {
+    async claim() {
       await returnAll()
       // Until everybody had a turn, from the first on.
       for (let ends = after === '' ? 1 : 0; ends < 2 && !admission.isFull; ) {
-        const claimed = await takeSome()
+        const claimed = await claimSome()
         if (claimed.length > 0) return claimed
         if (after === '') ends += 1
       }
       return []
     },
     leave(claim) {
-      if (held.delete(claim)) admission.leave(claim)
+      if (leased.delete(claim)) admission.leave(claim)
     },
     returnLater(claim) {
       returned = [...returned, claim]
@@ -99,13 +99,13 @@ export function createTakings(o: {
       await transactByIndex(db, (tx) => endMessages(tx, [claim]))
     },
     async renew() {
-      const claims = [...held]
+      const claims = [...leased]
       if (claims.length > 0) await transactByIndex(db, (tx) => renewClaims(tx, claims, leaseMs))
       return claims.length
     },
     async giveUp() {
       await returnAll()
-      const unread = [...held].map((claim) => ({ ...claim, waitMs: 0, isTry: true }))
+      const unread = [...leased].map((claim) => ({ ...claim, waitMs: 0, isTry: true }))
       if (unread.length > 0) await transactByIndex(db, (tx) => putOffMessages(tx, unread))
     },
   }

@@ -8,12 +8,12 @@
 import { withTimeout } from '@postrider/runtime/timeout'
 import type { SMTPServerDataStream } from 'smtp-server'
 import type { SmtpMail } from '../ingest/received-mail.ts'
+import { noRoom, notNow, type Reply, type TransactionDeps, wireFormOf } from './accept-envelope.ts'
 import { WORTH } from './limited-parser.ts'
 import { createMessageBuffer } from './message-buffer.ts'
 import type { TransactionOutcome } from './observe-listener.ts'
 import { receiveMessage } from './receive-message.ts'
 import type { AcceptedRecipient, Connection } from './smtp-session.ts'
-import { noRoom, notNow, type Reply, type TransactionDeps, wireFormOf } from './take-transaction.ts'
 import { isLooping, type TraceFacts, traceHeader } from './trace-header.ts'
 
 interface Ended {
@@ -44,7 +44,7 @@ const LOOPS: Ended = {
   reply: { code: 554, text: '5.4.6 The message goes in circles' },
 }
 
-export async function takeMessage(
+export async function acceptMessage(
   deps: TransactionDeps,
   connection: Connection,
   stream: SMTPServerDataStream,

@@ -38,7 +38,7 @@ import { type ListedMessage, listAbove } from './list-messages.ts'
 export const fetchedResults = ['stored', 'known', 'old', 'incomplete', 'gone'] as const
 export type FetchedResult = (typeof fetchedResults)[number]
 
-export interface TakeMailDeps {
+export interface FetchMailDeps {
   readonly db: Db
   readonly clock: Clock
   readonly failpoints: Failpoints
@@ -63,7 +63,7 @@ export interface MailboxSpeed {
   isSlow: boolean
 }
 
-export interface TakeOptions {
+export interface FetchOptions {
   readonly speed: MailboxSpeed
   readonly session: ImapSession
   /** How often a connection has ended over a message, by folder and UID; kept over connections. */
@@ -78,11 +78,11 @@ const HEADER_AFTER = 3
 const NOTHING_AFTER = 5
 
 /** The state of the folder afterwards. Rejects with an ImapError, a WatchLostError, or as the database does. */
-export async function takeMail(
-  deps: TakeMailDeps,
+export async function fetchMail(
+  deps: FetchMailDeps,
   watch: Watch,
   folder: FolderState,
-  o: TakeOptions,
+  o: FetchOptions,
 ): Promise<FolderState> {
   let state = folder
   let width: number | undefined
@@ -109,11 +109,11 @@ export async function takeMail(
 }
 
 async function pickWanted(
-  { db, observe }: TakeMailDeps,
+  { db, observe }: FetchMailDeps,
   watch: Watch,
   state: FolderState,
   messages: readonly ListedMessage[],
-  { forgottenBefore }: TakeOptions,
+  { forgottenBefore }: FetchOptions,
 ): Promise<ListedMessage[]> {
   const young = messages.filter((message) => !isOld(message, state, forgottenBefore))
   observe('old', messages.length - young.length)
@@ -132,11 +132,11 @@ async function pickWanted(
  * any other is cut, and what gave something is not to blame for that.
  */
 async function takeTurn(
-  deps: TakeMailDeps,
+  deps: FetchMailDeps,
   watch: Watch,
   state: FolderState,
   batch: readonly ListedMessage[],
-  o: TakeOptions,
+  o: FetchOptions,
 ): Promise<FolderState> {
   const { turnMs = TURN_MS } = deps
   const endsAt = performance.now() + turnMs
@@ -174,7 +174,7 @@ function untilThen(session: FetchSession, endsAt: number, onCut: () => void): Fe
 
 /** What has come is stored, also when the connection has ended over the rest. */
 async function takeBatch(
-  deps: TakeMailDeps,
+  deps: FetchMailDeps,
   watch: Watch,
   state: FolderState,
   batch: readonly ListedMessage[],
@@ -197,7 +197,7 @@ async function takeBatch(
   throw failure
 }
 
-interface TurnOptions extends Omit<TakeOptions, 'session'> {
+interface TurnOptions extends Omit<FetchOptions, 'session'> {
   readonly session: FetchSession
   readonly isOver: () => boolean
 }
@@ -209,7 +209,7 @@ interface Batch extends TurnOptions {
 
 /** What has failed, if anything: the rest is for another time. */
 async function fetchBatch(
-  { messageBytesMax }: TakeMailDeps,
+  { messageBytesMax }: FetchMailDeps,
   { path, uidValidity }: FolderState,
   batch: readonly ListedMessage[],
   o: Batch,
@@ -270,7 +270,7 @@ async function fetchAlone(
 }
 
 async function store(
-  deps: TakeMailDeps,
+  deps: FetchMailDeps,
   watch: Watch,
   state: FolderState,
   { fetched, upTo }: { readonly fetched: readonly FetchedMessage[]; readonly upTo: number },
