@@ -182,6 +182,23 @@ describe('a stream that comes back', () => {
     expect(again.events.map(({ id }) => id)).toEqual(witness.events.map(({ id }) => id).slice(1))
   })
 
+  it('gets what slow transactions committed behind what others had got before', async () => {
+    const witness = await api.open()
+    await record(newEvent())
+    const [first] = await witness.until(1)
+    for (const round of [1, 2]) {
+      const held = await begin((tx) => recordEvents(tx, [newEvent()]))
+      await record(newEvent())
+      await witness.until(2 * round)
+      await held.commit()
+      await witness.until(2 * round + 1)
+    }
+    // Of several marks at once.
+    const again = await api.open('', { lastEventId: first?.id ?? '' })
+    await again.until(4)
+    expect(again.events.map(({ id }) => id)).toEqual(witness.events.map(({ id }) => id).slice(1))
+  })
+
   it('gets events of a time in which nobody had a stream', async () => {
     const first = await api.open()
     await record(newEvent())

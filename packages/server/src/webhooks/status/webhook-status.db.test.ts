@@ -130,6 +130,45 @@ describe('[contract 7.3] the status of a webhook', () => {
     expect(received().map(({ details }) => details.n)).toEqual([1, 2, 1, 2, 3])
   })
 
+  it('gives nothing up for the time of a pause, and everything for the time outside it', async () => {
+    const key = await world.register(receiver.origin)
+    receiver.setScript(() => 500)
+    const retryForMs = 10 * 3_600_000
+    const policy = { retryScheduleMs: [3_600_000], retryForMs }
+    const dispatcher = await world.dispatcher({ policy })
+    await world.record(numbered(1))
+    await dispatcher.runOnce()
+    await pauseWebhook(world, key)
+    const statusAfterResume = async (madeHoursAgo: number, pausedHoursAgo: number) => {
+      await pauseWebhook(world, key)
+      await world.db.query(`update webhooks_open set created_at = now() - $1 * interval '1 hour'`, [
+        madeHoursAgo,
+      ])
+      await world.db.query(
+        `update webhooks_stream set paused_at = now() - $1 * interval '1 hour'`,
+        [pausedHoursAgo],
+      )
+      await resumeWebhook(world, key)
+      await dispatcher.runOnce()
+      return (await world.deliveries(key)).map(({ status }) => status)
+    }
+    // Made before the pause: what it waited outside the pause counts, so 9 hours, then 11.
+    expect(await statusAfterResume(30, 21)).toEqual(['retrying'])
+    expect(await statusAfterResume(30, 19)).toEqual(['exhausted'])
+    // Made within the pause: it counts from the resume on.
+    await world.record(numbered(2))
+    await world.due()
+    await dispatcher.runOnce()
+    expect(await statusAfterResume(30, 40)).toEqual(['exhausted', 'retrying'])
+    await world.db.query(`update webhooks_open set created_at = created_at - interval '11 hours'`)
+    await world.due()
+    await dispatcher.runOnce()
+    expect((await world.deliveries(key)).map(({ status }) => status)).toEqual([
+      'exhausted',
+      'exhausted',
+    ])
+  })
+
   it('costs the dispatcher nothing while it is paused', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript(() => 400)

@@ -143,8 +143,8 @@ export interface ResumedStream {
 
 /**
  * With a clean record: what waited meanwhile has not failed, and would else be given up for the time
- * of the pause; what was open counts its own time without it. The stream's lock comes first, as with the dispatcher. Undefined when there is no such
- * stream.
+ * of the pause; what was open counts its own time without it. The stream's lock comes first, as with the
+ * dispatcher. Undefined when there is no such stream.
  */
 export async function resumeStreamRow(
   q: Queryable,
