@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createHttpApp } from '../src/platform/http/app.ts'
+import { createHttpApp, type HttpAppOptions } from '../src/platform/http/app.ts'
 import type { TenantIdentity } from '../src/platform/http/bounds/admission.ts'
 import type { Person } from '../src/platform/http/sessions/session.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -45,9 +45,11 @@ export interface StreamApi {
 }
 
 /** One process of several on a database. */
-export async function createStreamApi(
-  deps: Pick<FeedDeps, 'db' | 'streamLimits'>,
-): Promise<StreamApi> {
+export async function createStreamApi({
+  timeouts,
+  ...deps
+}: Pick<FeedDeps, 'db' | 'streamLimits' | 'frameMemory'> &
+  Pick<HttpAppOptions, 'timeouts'>): Promise<StreamApi> {
   const keys = new Map<string, TenantIdentity>([
     ['a', { tenantId: 'tn_a', keyId: 'key_a', scopes: [] }],
     ['b', { tenantId: 'tn_b', keyId: 'key_b', scopes: [] }],
@@ -60,6 +62,7 @@ export async function createStreamApi(
   const app = createHttpApp({
     log: silent,
     metrics,
+    ...(timeouts === undefined ? {} : { timeouts }),
     authenticateKey: (key) => keys.get(key),
     sessions: {
       cookieName: 'session',

@@ -2,6 +2,7 @@
  * What a reader that comes back has missed: it is read mark by mark, in the order in which it was sent to
  * others, until the stream can join them. A slow reader is waited for; what it waits with is one page.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Db } from '../../platform/db/index.ts'
 import { isId, timeOfUlid } from '../../platform/ids.ts'
@@ -18,6 +19,7 @@ import {
   readMarkBefore,
   readMarksAfter,
 } from './feed-store.ts'
+import type { FrameMemory, Loan } from './frame-memory.ts'
 import { mayFit } from './frames.ts'
 import { inPieces, readFrames } from './read-frames.ts'
 import { sees } from './snapshot.ts'
@@ -28,6 +30,7 @@ export interface CatchUpDeps {
   readonly hub: Pick<FeedHub, 'mark' | 'joinAt'>
   /** Of reads for streams that come back. */
   readonly limiter: ConcurrencyLimiter
+  readonly memory: FrameMemory
 }
 
 /** Where a stream goes on: behind a place among the events that follow a mark. */
@@ -39,6 +42,7 @@ interface Cursor {
 const PAGE = 200
 const PIECE_OCTETS = 64 * 1024
 const MARKS_AT_ONCE = 1_000
+const MEMORY_CHECK_MS = 100
 /** By how much clocks may differ. */
 const CLOCKS_MS = 10 * 60_000
 
@@ -136,7 +140,30 @@ async function sendKeys(
 ): Promise<void> {
   const wanted = keys.filter((key) => mayFit(key, subscriber.filters))
   for (const piece of inPieces(wanted, PIECE_OCTETS)) {
-    if (subscriber.isClosed()) return
-    await subscriber.sendAll(await limited(deps, subscriber, () => readFrames(deps.db, piece)))
+    const loan = await borrow(deps, subscriber, piece)
+    if (loan === undefined) return
+    try {
+      const frames = await limited(deps, subscriber, () => readFrames(deps.db, piece))
+      await subscriber.sendAll(frames, loan)
+    } finally {
+      loan.leave()
+    }
+  }
+}
+
+/** Waits for the reader first, so that nothing is read that would wait for it. Undefined: the stream is closed. */
+async function borrow(
+  { memory }: CatchUpDeps,
+  subscriber: Subscriber,
+  piece: readonly FeedKey[],
+): Promise<Loan | undefined> {
+  const octets = piece.reduce((sum, key) => sum + key.octets, 0)
+  for (;;) {
+    await subscriber.untilRoom()
+    if (subscriber.isClosed()) return undefined
+    subscriber.giveBackTaken()
+    const loan = memory.lend(subscriber.tenantId, octets)
+    if (loan !== undefined) return loan
+    await pause(MEMORY_CHECK_MS)
   }
 }

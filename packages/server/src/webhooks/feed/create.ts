@@ -7,6 +7,7 @@ import type { HttpApp } from '../../platform/http/app.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { createFeedHub } from './feed-hub.ts'
+import { createFrameMemory, FRAME_MEMORY, type FrameMemoryLimits } from './frame-memory.ts'
 import { feedRoutes } from './routes.ts'
 import { createStreamCounts, type StreamLimits } from './stream-counts.ts'
 
@@ -17,6 +18,7 @@ export interface FeedDeps {
   readonly config: { readonly databasePool: number }
   /** Smaller ones, for tests. */
   readonly streamLimits?: StreamLimits
+  readonly frameMemory?: FrameMemoryLimits
 }
 
 const LIMITS: StreamLimits = {
@@ -32,7 +34,8 @@ export interface Feed {
 
 export function createFeed(deps: FeedDeps): Feed {
   const { db, log, metrics, streamLimits = LIMITS } = deps
-  const hub = createFeedHub({ db, log })
+  const memory = createFrameMemory(deps.frameMemory ?? FRAME_MEMORY)
+  const hub = createFeedHub({ db, log, memory })
   const counts = createStreamCounts(streamLimits)
   metrics.gaugeRead('event_streams', 'Event streams that are open', () => counts.open)
   const gaps = metrics.counter(
@@ -50,6 +53,14 @@ export function createFeed(deps: FeedDeps): Feed {
   return {
     services: [hub],
     routes: (app) =>
-      feedRoutes(app, { db, log, hub, counts, limiter: catchUps, onGap: () => gaps.inc({}) }),
+      feedRoutes(app, {
+        db,
+        log,
+        hub,
+        counts,
+        memory,
+        limiter: catchUps,
+        onGap: () => gaps.inc({}),
+      }),
   }
 }

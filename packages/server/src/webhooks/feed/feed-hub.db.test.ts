@@ -7,6 +7,7 @@ import { clearWebhooks, makeDays } from '../../../test/webhook-record.ts'
 import type { Db, Queryable } from '../../platform/db/index.ts'
 import { recordEvents } from '../index.ts'
 import { createFeedHub, type FeedHub } from './feed-hub.ts'
+import { createFrameMemory, FRAME_MEMORY } from './frame-memory.ts'
 import { createSubscriber, type Subscriber } from './subscriber.ts'
 
 const PAGE = 500
@@ -47,6 +48,7 @@ async function newHub(fails: (look: number) => boolean = () => false) {
   }
   const { db } = database
   const hub = createFeedHub({
+    memory: createFrameMemory(FRAME_MEMORY),
     db: {
       ...db,
       query: guarded(db),
@@ -67,6 +69,7 @@ function newReader(): { subscriber: Subscriber; ids: () => string[] } {
     mayReadContent: true,
     monotonicMs: () => 0,
     onGap: () => undefined,
+    unsentOctets: () => 0,
   })
   let text = ''
   subscriber.stream.on('data', (chunk: Buffer) => (text += chunk))

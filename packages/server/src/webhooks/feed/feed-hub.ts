@@ -23,6 +23,7 @@ import {
   readLastMark,
   readMarksAfter,
 } from './feed-store.ts'
+import { type FrameMemory, isLarge, type Loan } from './frame-memory.ts'
 import { mayFit } from './frames.ts'
 import { inPieces, readFrames } from './read-frames.ts'
 import type { Subscriber } from './subscriber.ts'
@@ -62,7 +63,13 @@ interface Open {
   after: FeedPlace
 }
 
-export function createFeedHub(o: { readonly db: Db; readonly log: Logger }): FeedHub {
+export interface FeedHubDeps {
+  readonly db: Db
+  readonly log: Logger
+  readonly memory: FrameMemory
+}
+
+export function createFeedHub(o: FeedHubDeps): FeedHub {
   const subscribers = new Set<Subscriber>()
   const byTenant = new Map<string, Set<Subscriber>>()
   let joiners: Joiner[] = []
@@ -135,13 +142,21 @@ export function createFeedHub(o: { readonly db: Db; readonly log: Logger }): Fee
     const wanted = keys.filter((key) => takersOf(key).length > 0)
     let octets = 0
     for (const frame of await readFrames(o.db, wanted)) {
-      for (const subscriber of takersOf(frame.key)) subscriber.send(frame)
+      const loan = lend(frame.key)
+      for (const subscriber of takersOf(frame.key)) subscriber.send(frame, loan)
+      loan?.leave()
       octets += frame.key.octets
       if (octets < TURN_OCTETS) continue
       octets = 0
       // A turn of the event loop, in which what was sent goes out to those who read.
       await nextTurn()
     }
+  }
+
+  function lend({ tenantId, octets }: FeedKey): Loan | undefined {
+    if (isLarge(octets))
+      for (const subscriber of byTenant.get(tenantId) ?? []) subscriber.giveBackTaken()
+    return o.memory.lend(tenantId, octets)
   }
 
   async function follow(here: Mark): Promise<Mark> {

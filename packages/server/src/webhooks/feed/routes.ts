@@ -61,6 +61,7 @@ export function feedRoutes(app: HttpApp, deps: FeedRouteDeps): void {
         mayReadContent: mayReadContent(tenant),
         monotonicMs,
         onGap: deps.onGap,
+        unsentOctets: () => reply.raw.writableLength,
       })
       const { stream } = subscriber
       reply.raw.once('close', () => stream.destroy())
