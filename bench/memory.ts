@@ -1,24 +1,14 @@
 /** Resident memory of the service after 50,000 mails against after 5,000. */
 import { residentMib } from './measure.ts'
-import { byService, mailsOf } from './path.ts'
+import { byService, mailsOf, startServiceParts } from './path.ts'
 import { type BenchOrder, heading, reportRatio } from './report.ts'
-import { startService } from './service.ts'
 
 const steps = [5000, 10_000, 20_000, 30_000, 40_000, 50_000]
 
 export async function measureMemory(o: BenchOrder): Promise<void> {
   heading('Resident memory of the service, mails of 5 kB')
-  const sink = await o.startWorker('./sink-main.ts')
-  const receiver = await o.startWorker('./receiver-main.ts')
-  const load = await o.startWorker('./load-main.ts')
-  const service = await startService({
-    roles: 'all',
-    sinkPort: await sink.call('port'),
-    receiverPort: await receiver.call('port'),
-    connections: 16,
-    logLevel: o.logLevel,
-  })
-  o.stopAtEnd(() => service.stop())
+  const parts = await startServiceParts(o)
+  const { receiver, service } = parts
   const after: number[] = []
   let sent = 0
   for (const total of steps) {
@@ -26,7 +16,7 @@ export async function measureMemory(o: BenchOrder): Promise<void> {
     while (sent < total) {
       const count = Math.min(2500, total - sent)
       await receiver.call('clear')
-      await byService(count, mailsOf(1), { load, receiver, sink, service })
+      await byService(count, mailsOf(1), parts)
       sent += count
     }
     after.push(residentMib(service.pid))

@@ -153,10 +153,28 @@ export function mailsOf(mailers: number): SendEmailBody[] {
 }
 
 /** From the first request to the last MAIL_DELIVERED at the webhook receiver. */
+export type ServiceParts = Pick<Parts, 'load' | 'receiver' | 'sink' | 'service'>
+
+/** A service with all roles, and what it sends to. */
+export async function startServiceParts(o: BenchOrder): Promise<ServiceParts> {
+  const sink = await o.startWorker('./sink-main.ts')
+  const receiver = await o.startWorker('./receiver-main.ts')
+  const load = await o.startWorker('./load-main.ts')
+  const service = await startService({
+    roles: 'all',
+    sinkPort: await sink.call('port'),
+    receiverPort: await receiver.call('port'),
+    connections,
+    logLevel: o.logLevel,
+  })
+  o.stopAtEnd(() => service.stop())
+  return { sink, receiver, load, service }
+}
+
 export function byService(
   count: number,
   mails: readonly SendEmailBody[],
-  { load, receiver, sink, service }: Pick<Parts, 'load' | 'receiver' | 'sink' | 'service'>,
+  { load, receiver, sink, service }: ServiceParts,
 ): Promise<Sample> {
   const clocks = {
     service: () => cpuSeconds(service.pid),

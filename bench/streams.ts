@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { cpuSeconds, median, residentMib } from './measure.ts'
-import { byService, mailsOf } from './path.ts'
+import { byService, mailsOf, startServiceParts } from './path.ts'
 import { type BenchOrder, heading } from './report.ts'
-import { startService } from './service.ts'
 
 const STREAMS = 1_000
 const QUIET_MS = 10_000
@@ -13,19 +12,10 @@ const ROUNDS = 10
 
 export async function measureStreams(o: BenchOrder): Promise<void> {
   heading(`${STREAMS} open event streams in one process`)
-  const sink = await o.startWorker('./sink-main.ts')
-  const receiver = await o.startWorker('./receiver-main.ts')
-  const load = await o.startWorker('./load-main.ts')
-  const service = await startService({
-    roles: 'all',
-    sinkPort: await sink.call('port'),
-    receiverPort: await receiver.call('port'),
-    connections: 16,
-    logLevel: o.logLevel,
-  })
-  o.stopAtEnd(() => service.stop())
+  const parts = await startServiceParts(o)
+  const { receiver, service } = parts
   // As warm as it is in use.
-  await byService(2_000, mailsOf(1), { load, receiver, sink, service })
+  await byService(2_000, mailsOf(1), parts)
   await pause(3_000)
   const before = residentMib(service.pid)
   const quiet = await processorShare(service.pid)
@@ -41,7 +31,7 @@ export async function measureStreams(o: BenchOrder): Promise<void> {
   for (let round = 1; round <= ROUNDS; round++) {
     await receiver.call('clear')
     const startedMs = performance.now()
-    await byService(1, mailsOf(1), { load, receiver, sink, service })
+    await byService(1, mailsOf(1), parts)
     while (streams.some(({ events }) => events < round)) await pause(5)
     took.push(performance.now() - startedMs)
   }
@@ -49,7 +39,7 @@ export async function measureStreams(o: BenchOrder): Promise<void> {
   const count = 2_000
   await receiver.call('clear')
   const startedMs = performance.now()
-  await byService(count, mailsOf(1), { load, receiver, sink, service })
+  await byService(count, mailsOf(1), parts)
   while (streams.some(({ events, gaps }) => events < ROUNDS + count && gaps === 0)) await pause(20)
   const seconds = (performance.now() - startedMs) / 1_000
   const gaps = streams.reduce((sum, stream) => sum + stream.gaps, 0)

@@ -14,8 +14,13 @@ export const sessionTenant = 'tn_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 export interface StreamedEvent {
   readonly id: string
   readonly event: string
-  // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
-  readonly data: any
+  /** The fields that tests read, of whichever event it is. */
+  readonly data: {
+    readonly details: { readonly ref_id: string; readonly inbound_id: string }
+    /** Of a gap. */
+    readonly reason: string
+    readonly count: number
+  }
 }
 
 export interface StreamReader {

@@ -1,7 +1,7 @@
 /** Operations of one capability behind the real HTTP application, on a database of the test file's own. */
-import { type OperationId, operations } from '@postrider/contract'
+import { type ErrorBody, type OperationId, operations } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
-import type { TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import { type Clock, createClock } from '../src/platform/clock.ts'
@@ -32,14 +32,19 @@ export interface CallOptions {
   readonly params?: Readonly<Record<string, string>>
 }
 
-export interface Operations<Id extends OperationId> {
+type Answers = Readonly<Partial<Record<OperationId, TSchema | undefined>>>
+
+/** Of an operation without a schema: the text. A test looks at the status before it reads the one or the other. */
+type BodyOf<Schema> = (Schema extends TSchema ? Static<Schema> : string) &
+  Omit<ErrorBody, 'success'>
+
+export interface Operations<Of extends Answers> {
   readonly db: Db
   /** What succeeds is held against the contract. */
-  call(
+  call<Id extends keyof Of & OperationId>(
     id: Id,
     o?: CallOptions,
-    // biome-ignore lint/suspicious/noExplicitAny: what a test reads is what it checks
-  ): Promise<{ status: number; body: any }>
+  ): Promise<{ status: number; body: BodyOf<Of[Id]> }>
 }
 
 export interface OperationDeps {
@@ -49,12 +54,12 @@ export interface OperationDeps {
 }
 
 /** `table` is emptied before each test. */
-export function useOperations<Id extends OperationId>(o: {
+export function useOperations<const Of extends Answers>(o: {
   readonly routes: (app: FastifyInstance, deps: OperationDeps) => void
   readonly table: string
   /** Of those that answer JSON. */
-  readonly answers: Readonly<Record<Id, TSchema | undefined>>
-}): Operations<Id> {
+  readonly answers: Of
+}): Operations<Of> {
   let database: TestDatabase
   let app: FastifyInstance
   beforeAll(async () => {
@@ -94,8 +99,9 @@ export function useOperations<Id extends OperationId>(o: {
       })
       const isJson = String(response.headers['content-type']).startsWith('application/json')
       const answer = isJson ? response.json() : response.payload
-      if (response.statusCode === status && o.answers[id] !== undefined)
-        expect([id, Check(o.answers[id], answer)]).toEqual([id, true])
+      const schema: TSchema | undefined = o.answers[id]
+      if (response.statusCode === status && schema !== undefined)
+        expect([id, Check(schema, answer)]).toEqual([id, true])
       return { status: response.statusCode, body: answer }
     },
   }

@@ -24,7 +24,7 @@ import { isUlid, timeOfUlid } from '../../platform/ids.ts'
 import type { RateLimit } from '../../platform/limits/rate-limit.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
 import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
-import type { SubscriptionEvent } from '../subscriptions/subscription.ts'
+import { subscriptionsOf } from '../events/select-subscription.ts'
 import { readSelection } from './read-selection.ts'
 import {
   countReplayed,
@@ -94,7 +94,7 @@ export async function replayEvents(
     throw validationError({ path: '/start', message: 'is required where no ref_id is given' })
   const now = deps.clock.nowMicros()
   // What concerns an email goes nowhere else.
-  const wanted = refId !== undefined ? ['EMAIL_EVENT'] : event && destinationsOf(event)
+  const wanted = refId !== undefined ? ['EMAIL_EVENT'] : event && subscriptionsOf(event)
   const filter: ReplayFilter = {
     tenantId,
     names: wantedNames(await requireWebhooks(deps.db, tenantId, wanted), event),
@@ -145,20 +145,6 @@ export function requireActive(o: { isRegistered: boolean; isActive: boolean }): 
     })
   if (!o.isActive)
     throw new ApiError('conflict', { message: 'The webhook for these events is not active' })
-}
-
-function destinationsOf(event: EventName): readonly SubscriptionEvent[] {
-  switch (event) {
-    case 'INCOMING_EMAIL':
-    case 'IMAP_ERROR':
-      return ['INCOMING']
-    case 'MAILER_DEACTIVATED':
-      return ['EMAIL_EVENT', 'INCOMING']
-    case 'DOMAIN_VERIFICATION':
-      return [event]
-    default:
-      return ['EMAIL_EVENT']
-  }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Which webhook an event goes to, and the toggle that has to be on. */
-import { type SubscriptionKey, subscriptionKeyOfEvent } from '@postrider/contract'
+import { type EventName, type SubscriptionKey, subscriptionKeyOfEvent } from '@postrider/contract'
 import type { SubscriptionEvent } from '../subscriptions/subscription.ts'
 import type { NewEvent } from './event.ts'
 
@@ -30,5 +30,20 @@ export function selectorOf({
       return { event, owner: '' }
     default:
       return { event: 'EMAIL_EVENT', owner: '', toggle: subscriptionKeyOfEvent[event] }
+  }
+}
+
+/** Every kind of webhook that may get it. */
+export function subscriptionsOf(event: EventName): readonly SubscriptionEvent[] {
+  switch (event) {
+    case 'INCOMING_EMAIL':
+    case 'IMAP_ERROR':
+      return ['INCOMING']
+    case 'MAILER_DEACTIVATED':
+      return ['EMAIL_EVENT', 'INCOMING']
+    case 'DOMAIN_VERIFICATION':
+      return [event]
+    default:
+      return ['EMAIL_EVENT']
   }
 }

@@ -258,7 +258,7 @@ describe('a slow reader', () => {
       .filter(({ event }) => event === 'gap')
       .map(({ data }) => {
         expect(data.reason).toBe('slow_reader')
-        return data.count as number
+        return data.count
       })
     const sent = slow.events.filter(({ event }) => event !== 'gap')
     expect(missed.reduce((a, b) => a + b, 0) + sent.length).toBe(count + 1)

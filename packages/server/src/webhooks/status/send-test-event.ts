@@ -3,7 +3,7 @@
  * same headers, guard and time-out. It is in no log, and says nothing about the webhook: what waits goes on
  * beside it. It is also sent to a webhook that is paused or inactive, as that is when somebody tests it.
  */
-import type { EventName, TestDelivery } from '@postrider/contract'
+import { type EventName, eventNames, type TestDelivery } from '@postrider/contract'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
@@ -13,7 +13,8 @@ import type { RecordedAttempt } from '../deliveries/record-store.ts'
 import { makeRequest, type RequestDeps } from '../dispatch/request/make-request.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 import { serializeEvent, serializeRequest } from '../events/event.ts'
-import type { Subscription, SubscriptionEvent } from '../subscriptions/subscription.ts'
+import { subscriptionsOf } from '../events/select-subscription.ts'
+import type { Subscription } from '../subscriptions/subscription.ts'
 import { findSubscriptionById } from '../subscriptions/subscription-store.ts'
 import { sampleEvent } from './sample-events.ts'
 
@@ -28,25 +29,6 @@ export interface TestEventDeps {
   }
 }
 
-const TAKEN: Readonly<Record<SubscriptionEvent, readonly EventName[]>> = {
-  EMAIL_EVENT: [
-    'MAIL_DELIVERED',
-    'MAIL_OPENED',
-    'MAIL_CLICKED',
-    'MAIL_BOUNCE',
-    'MAIL_SPAM',
-    'MAIL_UNSUBSCRIBED',
-    'MAIL_POLICY_REJECTION',
-    'MAIL_GENERATION_FAILURE',
-    'MAIL_GENERATION_REJECTION',
-    'SMTP_ERROR',
-    'PHISHING',
-    'MAILER_DEACTIVATED',
-  ],
-  DOMAIN_VERIFICATION: ['DOMAIN_VERIFICATION'],
-  INCOMING: ['INCOMING_EMAIL', 'IMAP_ERROR', 'MAILER_DEACTIVATED'],
-}
-
 export async function sendTestEvent(
   { db, tests }: TestEventDeps,
   key: StreamKey,
@@ -54,7 +36,7 @@ export async function sendTestEvent(
 ): Promise<TestDelivery> {
   const subscription = await findSubscriptionById(db, key)
   if (subscription === undefined) throw new ApiError('webhook_not_found')
-  const taken = TAKEN[subscription.event]
+  const taken = eventNames.filter((name) => subscriptionsOf(name).includes(subscription.event))
   if (!taken.includes(event))
     throw validationError({ path: '/event', message: `must be one of ${taken.join(', ')}` })
   if (tests.isSendingPaused)
