@@ -240,7 +240,10 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
     connectionsMax: config.httpConnectionsMax,
   })
   const isApi = config.roles.has('api')
-  if (isApi && config.dashboard === 'on') createDashboard({ log }).routes(app)
+  if (isApi && config.dashboard === 'on') {
+    const hasOidc = config.oidcIssuer !== undefined
+    createDashboard({ log, hasOidc, isOidcOnly: config.oidcOnly === true }).routes(app)
+  }
   if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.build.version })
   const listener = all.inbound.readiness
   const queueWatch = all.sending.readiness

@@ -1,6 +1,6 @@
 /** Logging in with a password or by the organisation's provider. */
 import { PostriderError } from '@postrider/client'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
@@ -17,7 +17,6 @@ export function LoginPage() {
   const text = useWords(words)
   const { to } = useSearch({ from: '/login' })
   const navigate = useNavigate()
-  const ways = useQuery(loginWays)
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const login = useMutation({
@@ -30,12 +29,12 @@ export function LoginPage() {
   })
   return (
     <PublicPage title={text.logIn} lead={text.logInLead}>
-      {ways.data?.oidc === true && (
+      {loginWays.byOidc && (
         <Button component="a" href="/ui/oidc/login" variant="default">
           {text.logInByOidc}
         </Button>
       )}
-      {ways.data?.password !== false && (
+      {loginWays.byPassword && (
         <form
           onSubmit={(event) => {
             event.preventDefault()

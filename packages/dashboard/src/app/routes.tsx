@@ -1,7 +1,9 @@
 /** All pages: their paths, what their addresses hold, and the screens, which are loaded when they are opened. */
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
-import { isOperator, sessionQuery } from '../session/session.ts'
+import { readOverviewSearch } from '../overview/range.ts'
+import { clientOf } from '../session/client.ts'
+import { isOperator, type Session, sessionQuery } from '../session/session.ts'
 import { NotFound, Oops } from './not-found.tsx'
 import { Shell } from './shell.tsx'
 
@@ -32,6 +34,13 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import('./invitation-page.tsx'), 'InvitationPage'),
 })
 
+/** Of a service with one tenant, whose operator then begins there. */
+async function onlyTenant(session: Session): Promise<readonly { readonly tenant_id: string }[]> {
+  if (!isOperator(session)) return []
+  const { tenants, nextPageToken } = await clientOf().listTenants({ pageSize: 1 })
+  return nextPageToken ? [] : tenants
+}
+
 /** Below it somebody is logged in. */
 export const shellRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -50,8 +59,8 @@ export const shellRoute = createRoute({
 const start = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
-  beforeLoad({ context: { session } }) {
-    const [first] = session.tenants
+  async beforeLoad({ context: { session } }) {
+    const [first] = session.tenants.length > 0 ? session.tenants : await onlyTenant(session)
     if (first !== undefined)
       throw redirect({ to: '/t/$tenantId', params: { tenantId: first.tenant_id }, replace: true })
     if (isOperator(session)) throw redirect({ to: '/operator', replace: true })
@@ -71,6 +80,7 @@ export const tenantRoute = createRoute({ getParentRoute: () => shellRoute, path:
 const overview = createRoute({
   getParentRoute: () => tenantRoute,
   path: '/',
+  validateSearch: readOverviewSearch,
   component: lazyRouteComponent(() => import('../overview/overview-page.tsx'), 'OverviewPage'),
 })
 

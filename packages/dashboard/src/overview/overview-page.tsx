@@ -1,5 +1,233 @@
-import { Page } from '../ui/page.tsx'
+/** How the tenant stands: problems first, then numbers, and what became of the mail over time. */
+import type { Attention, Overview } from '@postrider/client'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useTenant } from '../session/use-tenant.ts'
+import { Answer } from '../ui/answers.tsx'
+import { Banner } from '../ui/banner.tsx'
+import { BarChart } from '../ui/bar-chart.tsx'
+import { SegmentedControl } from '../ui/controls.ts'
+import { Card, Columns, Page, Stack } from '../ui/page.tsx'
+import { Shares, Stats } from '../ui/stat.tsx'
+import { Time } from '../ui/time.tsx'
+import { useWords } from '../words/define-words.ts'
+import { useFormat } from '../words/format.ts'
+import { FirstSteps } from './first-steps.tsx'
+import { type Range, ranges, spanOf } from './range.ts'
+import { words } from './words.ts'
+
+const refreshMs = 15_000
 
 export function OverviewPage() {
-  return <Page title="Overview">.</Page>
+  const text = useWords(words)
+  const { tenantId, client, name } = useTenant()
+  const navigate = useNavigate()
+  const { range = '24h' } = useSearch({ from: '/shell/t/$tenantId/' })
+  const overview = useQuery({
+    queryKey: [tenantId, 'overview', range],
+    queryFn: async ({ signal }) => {
+      const { start } = spanOf(range, new Date())
+      return (await client.getOverview({ start }, { signal })).overview
+    },
+    refetchInterval: refreshMs,
+    placeholderData: (before) => before,
+  })
+  const names: Record<Range, string> = {
+    '24h': text.last24h,
+    '7d': text.last7d,
+    '30d': text.last30d,
+  }
+  return (
+    <Page
+      title={text.overview}
+      lead={name}
+      actions={
+        <SegmentedControl
+          aria-label={text.range}
+          size="xs"
+          value={range}
+          data={ranges.map((value) => ({ value, label: names[value] }))}
+          onChange={(value) =>
+            void navigate({
+              to: '.',
+              search: value === '24h' ? {} : { range: value as Range },
+              replace: true,
+            })
+          }
+        />
+      }
+    >
+      <Answer query={overview}>
+        {(answer) => (
+          <>
+            <Problems attention={answer.attention} />
+            <FirstSteps hasMail={answer.counts.accepted > 0} />
+            <Numbers overview={answer} />
+            <History range={range} />
+            <Columns>
+              <TopReasons overview={answer} />
+              <TopDomains overview={answer} />
+            </Columns>
+          </>
+        )}
+      </Answer>
+    </Page>
+  )
+}
+
+function Problems({ attention }: { readonly attention: readonly Attention[] }) {
+  const text = useWords(words)
+  const { tenantId } = useTenant()
+  if (attention.length === 0) return null
+  return (
+    <Stack>
+      {attention.map(({ reason, mailer_id, webhook_id, since, detail }) => (
+        <Banner
+          key={`${reason} ${mailer_id ?? webhook_id}`}
+          tone={reason === 'webhook_failing' || reason === 'mailer_deactivated' ? 'bad' : 'warn'}
+          word={text.problem}
+          title={text.attention[reason]}
+          action={
+            mailer_id !== undefined ? (
+              <Link to="/t/$tenantId" params={{ tenantId }}>
+                {text.look}
+              </Link>
+            ) : undefined
+          }
+        >
+          {detail}
+          {since !== null && (
+            <>
+              {' '}
+              ({text.since} <Time at={since} />)
+            </>
+          )}
+        </Banner>
+      ))}
+    </Stack>
+  )
+}
+
+function Numbers({ overview: { counts, rates, queue } }: { readonly overview: Overview }) {
+  const text = useWords(words)
+  const format = useFormat()
+  const failed = counts.failed + counts.expired + counts.bounced
+  return (
+    <Stats
+      entries={[
+        { name: text.accepted, value: format.integer(counts.accepted), note: text.recipients },
+        {
+          name: text.delivered,
+          value: format.integer(counts.delivered),
+          note:
+            rates.delivery === null ? undefined : text.deliveryRate(format.percent(rates.delivery)),
+        },
+        {
+          name: text.failed,
+          value: format.integer(failed),
+          note: text.failedNote,
+          isBad: failed > 0,
+        },
+        {
+          name: text.waiting,
+          value: format.integer(queue.waiting),
+          note:
+            queue.oldest_due_at !== null ? (
+              <>
+                {text.dueSince} <Time at={queue.oldest_due_at} />
+              </>
+            ) : queue.scheduled > 0 ? (
+              text.scheduledNote(format.integer(queue.scheduled))
+            ) : (
+              text.recipients
+            ),
+        },
+        { name: text.deferred, value: format.integer(counts.deferred), note: text.deferredNote },
+        {
+          name: text.opens,
+          value: format.integer(counts.unique_opens),
+          note: text.opensNote(format.integer(counts.unique_clicks)),
+        },
+      ]}
+    />
+  )
+}
+
+function History({ range }: { readonly range: Range }) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const statistics = useQuery({
+    queryKey: [tenantId, 'statistics', range],
+    queryFn: async ({ signal }) => {
+      const { statistics: answer } = await client.getStatistics(spanOf(range, new Date()), {
+        signal,
+      })
+      return answer
+    },
+    refetchInterval: refreshMs * 4,
+    placeholderData: (before) => before,
+  })
+  return (
+    <Card title={text.chart}>
+      <Answer query={statistics}>
+        {({ intervals, interval }) => (
+          <BarChart
+            label={text.chart}
+            interval={interval}
+            series={[
+              { name: text.delivered, tone: 'good' },
+              { name: text.deferred, tone: 'warn' },
+              { name: text.failed, tone: 'bad' },
+              { name: text.stopped, tone: 'muted' },
+            ]}
+            bars={intervals.map((one) => ({
+              at: one.at,
+              values: [
+                one.delivered,
+                one.deferred,
+                one.failed + one.expired + one.bounced,
+                one.blocked + one.rejected + one.suppressed,
+              ],
+            }))}
+          />
+        )}
+      </Answer>
+    </Card>
+  )
+}
+
+function TopReasons({ overview }: { readonly overview: Overview }) {
+  const text = useWords(words)
+  const format = useFormat()
+  const entries = overview.top_failed_reasons.map(({ failed_reason = '', totals }) => ({
+    name: failed_reason,
+    value: totals.failed + totals.expired + totals.bounced,
+  }))
+  return (
+    <Card title={text.topReasons}>
+      {entries.length === 0 ? (
+        <p>{text.noFailures}</p>
+      ) : (
+        <Shares entries={entries} format={format.integer} />
+      )}
+    </Card>
+  )
+}
+
+function TopDomains({ overview }: { readonly overview: Overview }) {
+  const text = useWords(words)
+  const format = useFormat()
+  const entries = overview.top_recipient_domains.map(({ recipient_domain = '', totals }) => ({
+    name: recipient_domain,
+    value: totals.accepted,
+  }))
+  return (
+    <Card title={text.topDomains}>
+      {entries.length === 0 ? (
+        <p>{text.noMail}</p>
+      ) : (
+        <Shares entries={entries} format={format.integer} />
+      )}
+    </Card>
+  )
 }

@@ -29,6 +29,8 @@ export interface Column<Row> {
 const rowHeight = 41
 /** Above it, only what is seen is drawn. */
 const drawnWhole = 120
+/** A shorter list is seen to be whole. */
+const endToldFrom = 20
 
 export function DataTable<Row>(o: {
   readonly label: string
@@ -187,7 +189,7 @@ export function PagedTable<Row>(o: {
           <Button variant="default" size="xs" loading={isLoadingMore} onClick={loadMore}>
             {text.loadMore}
           </Button>
-        ) : (
+        ) : pages.entries.length < endToldFrom ? null : (
           <span>
             {text.allShown(pages.entries.length).replace(/\d+/, (n) => format.integer(Number(n)))}
           </span>

@@ -7,6 +7,8 @@ import { extname } from 'node:path'
 
 /** Each answer puts a nonce of its own in its place. */
 const NONCE_MARK = '__CSP_NONCE__'
+/** How people log in here: `password`, `password oidc` or `oidc`. */
+const LOGIN_WAYS_MARK = '__LOGIN_WAYS__'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -37,10 +39,12 @@ export interface BuiltFiles {
 }
 
 /** Undefined: nothing was built yet. */
-export function readBuiltFiles(folder: URL): BuiltFiles | undefined {
+export function readBuiltFiles(folder: URL, loginWays: string): BuiltFiles | undefined {
   const indexFile = new URL('index.html', folder)
   if (!existsSync(indexFile)) return undefined
-  const pieces = readFileSync(indexFile, 'utf8').split(NONCE_MARK)
+  const pieces = readFileSync(indexFile, 'utf8')
+    .replace(LOGIN_WAYS_MARK, loginWays)
+    .split(NONCE_MARK)
   return {
     index: (nonce) => pieces.join(nonce),
     assets: readAssets(new URL('assets/', folder)),

@@ -22,7 +22,10 @@ function write(name: string, content: string | Buffer): void {
 function appWith(built: string): HttpApp {
   const log = createLogger({ level: 'silent' })
   const app = createHttpApp({ log, metrics: createMetrics(), authenticateKey: () => undefined })
-  createDashboard({ log, folder: pathToFileURL(`${built}/`) }).routes(app)
+  createDashboard({
+    ...{ log, hasOidc: true, isOidcOnly: false },
+    folder: pathToFileURL(`${built}/`),
+  }).routes(app)
   return app
 }
 
@@ -30,7 +33,10 @@ describe('the dashboard', () => {
   let app: HttpApp
   beforeAll(() => {
     mkdirSync(join(folder, 'assets'))
-    write('index.html', '<meta name="csp-nonce" content="__CSP_NONCE__" /><div id="root"></div>')
+    write(
+      'index.html',
+      '<meta name="csp-nonce" content="__CSP_NONCE__" /><meta name="login-ways" content="__LOGIN_WAYS__" /><div id="root"></div>',
+    )
     write('secret.txt', 'not of the page')
     write('assets/index-abc.js', SCRIPT)
     write('assets/index-abc.js.br', brotliCompressSync(SCRIPT))
@@ -57,6 +63,11 @@ describe('the dashboard', () => {
     expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
     expect(answer.headers['cache-control']).toBe('no-store')
     expect(answer.body).toContain('<div id="root">')
+  })
+
+  it('writes into the page how people log in', async () => {
+    const { body } = await get('/app/login')
+    expect(body).toContain('<meta name="login-ways" content="password oidc" />')
   })
 
   it('puts a nonce of each answer into the page and into its policy', async () => {
