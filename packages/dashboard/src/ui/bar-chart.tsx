@@ -22,7 +22,7 @@ export interface Bar {
 
 const height = 190
 const margin = { top: 10, right: 4, bottom: 24, left: 40 }
-const labelWidth = 84
+const labelWidth = 72
 
 export function BarChart(o: {
   readonly label: string
@@ -38,6 +38,8 @@ export function BarChart(o: {
   const [isTable, setTable] = useState(false)
   const name = (at: string) =>
     o.interval === 'day' ? format.day(new Date(at)) : format.dayAndTime(new Date(at))
+  const short = (at: string) =>
+    o.interval === 'day' ? format.day(new Date(at)) : format.time(new Date(at))
   const totals = o.series.map((_, at) => sum(o.bars.map(({ values }) => values[at] ?? 0)))
   const ticks = axisTicks(Math.max(0, ...o.bars.map(({ values }) => sum(values))), 3)
   const top = ticks.at(-1) ?? 1
@@ -159,9 +161,9 @@ export function BarChart(o: {
                       />
                     )
                   })}
-                  {index % labelEvery === 0 && x + labelWidth / 2 < width && (
+                  {index % labelEvery === 0 && x + labelWidth * 0.6 < width && (
                     <text className={classes.tick} x={x} y={height - 6}>
-                      {name(at)}
+                      {short(at)}
                     </text>
                   )}
                 </g>

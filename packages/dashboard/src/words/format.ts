@@ -33,6 +33,7 @@ export function createFormat(language: Language) {
   const dayAndTime = new Intl.DateTimeFormat(locale, {
     ...{ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
   })
+  const time = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
   const clock = new Intl.DateTimeFormat(locale, {
     hour: '2-digit',
     minute: '2-digit',
@@ -93,6 +94,8 @@ export function createFormat(language: Language) {
     exact: (at: Date) => exact.format(at),
     day: (at: Date) => day.format(at),
     dayAndTime: (at: Date) => dayAndTime.format(at),
+    /** `22:05` */
+    time: (at: Date) => time.format(at),
     clock: (at: Date) => clock.format(at),
   }
 }
