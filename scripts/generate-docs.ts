@@ -143,7 +143,11 @@ for other attempts, and for reports of a delay, a delivery, a complaint or a rej
 |---|---|
 | \`category\` | the category of the table above; \`unknown\` if the meaning of the reply is unknown |
 | \`by\` | \`enhanced_code\` (\`5.1.1\`), \`reply_code\` (\`550\`) or \`words\`; for \`unknown\`, what was checked |
-| \`evidence\` | the code, or the words, in lower case and without addresses |
+| \`evidence\` | the code, or the words as the rules read them |
+
+Words in \`evidence\` are no quotation. They are in lower case and without codes and links. An address in them is left
+out, or the word \`address\` stands for it: \`<cy@example.net> not found\` gives \`address not found\`, and
+\`USER_UNKNOWN\` gives \`user unknown\`. \`provider_error\` has the server's own words.
 
 A relay provider that refuses a mail at once answers with an HTTP status, and \`provider_error\` begins with it. It is
 no reply code, so \`by\` is never \`reply_code\` then. The meaning of the provider's answer decides whether another

@@ -10,12 +10,12 @@ export const setOf = (words: string): ReadonlySet<string> => new Set(words.split
 const RECIPIENT = setOf(
   `user username userid mailbox mail-box mbox inbox account address addr addressee recipient rcpt alias person
   customer subscriber employee student mailaddress emailaddress email-address mailid emailid maildrop mailaddr
-  emailaddr localpart local-part nobody noone`,
+  emailaddr localpart local-part nobody noone anybody anyone forwarder mailuser`,
 )
 const MISSING = setOf(
   `unknown invalid nonexistent non-existent inexistent nonexistant non-existant inexistant nonexisting
   non-existing undefined unrecognized unrecognised unregistered wrong incorrect illegal obsolete defunct
-  mistyped misspelled misspelt notfound`,
+  mistyped misspelled misspelt notfound gone deceased unresolvable unroutable unrouteable non-local`,
 )
 const NOT = setOf(
   `not no doesn't don't didn't isn't wasn't can't cannot couldn't hasn't never dont doesnt didnt isnt wasnt cant
@@ -24,7 +24,7 @@ const NOT = setOf(
 const PRESENT = setOf(
   `exist exists existed existing existent find found known know knows registered recognized recognised recognize
   recognise located locate listed present defined created provisioned assigned allocated identified identify such
-  here there belong belongs valid`,
+  here there belong belongs valid heard`,
 )
 /** Of one thing with another: `name and address do not match`. */
 const MATCH = setOf('match matches matched matching')

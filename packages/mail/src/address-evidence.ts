@@ -64,7 +64,7 @@ export const ADDRESS_HINT = /^5\.4\.(?:1|4|310)$/
 /** A name or what is left of an address, which reply-text.ts takes out. */
 const NAME = String.raw`(?: ?["'(<[] ?[^\s"'()<>[\]]{0,64} ?["')>\]]| [a-z]{1,32}[._\d][\w.+-]{0,64})?`
 const KIND =
-  '(?:(?:or illegal|or unknown|local|virtual|e-?mail|mail|recipient|destination|target|final delivery|smtp|domain|pop3?|imap|internal|webmail|original|intended) ){0,3}'
+  '(?:(?:or illegal|or unknown|local|virtual|e-?mail|mail|recipient|destination|target|(?:final )?delivery|smtp|domain|pop3?|imap|internal|webmail|original|intended) ){0,3}'
 const WHO = String.raw`(?:user|(?:(?:e-?)?mail|user|recipient)(?:addr(?:ess)?|account|name)|recipient|recip|rcpt|mail ?box|mail ?drop|account|address|addressee|customer|subscriber|alias|e-?mail (?:id|name|user|account)|mail account|user account|user ?id|local[- ]?part|person|mbox|in-?box|employee|student|(?:mailing|distribution) (?:list|group))(?:(?: ?id)? ?name)?(?:\(s\)|e?s)?`
 /** Nothing that makes it mail of some kind: `larger than`, `without TLS`. */
 const OF_ANY_KIND =
@@ -74,12 +74,12 @@ const ALONE = String.raw`\b(?!(?:'s)?[ -](?:of|access|agents?|attributes?|balanc
 const REAL =
   '(?:existing|valid|known|local|registered|active|recogni[sz]ed|current|legitimate|real|working|correct|defined|deliverable)'
 const MEANT =
-  "(?: (?:that |which |whom? |to (?:which|whom) )?you(?:'re|'ve)? (?:(?:have |had )?(?:tried|attempted) to (?:reach|contact)|(?:are )?(?:trying|attempting) to (?:reach|contact)|want(?:ed)? to (?:reach|contact)|entered|typed|specified|gave|sent (?:to|(?:your|the) message to)|wrote to|are (?:writing|sending|mailing) to))?"
+  "(?: (?:that |which |whom? |to (?:which|whom) )?you(?:'re|'ve)? (?:(?:have |had )?(?:tried|attempted) to (?:reach|contact)|(?:are )?(?:trying|attempting) to (?:reach|contact)|want(?:ed)? to (?:reach|contact)|entered|typed|specified|gave|sent (?:to|(?:your|the) message to)|wrote to|are (?:writing|sending|mailing) to|are trying to (?:e-?mail|mail|message|write to)))?"
 const BE =
   '(?: (?:that|which|who))?(?: (?:is|was|are|were|has been|have been|seems to be))?(?: (?:now|currently|already|either|also|an?))?'
 const HERE =
   '(?:here|on file|in (?:(?:this|our|the|any) )?(?:system|domain|directory|database|server|organi[sz]ation|table|list|ldap)|(?:at|on|with) (?:this|our|the) (?:site|host|server|system|domain|location|machine))'
-const MISSING = `(?:unknown|not ?found|(?:was|were)n'?t found|not (?:be )?known|isn'?t known|non-?exist(?:[ae]nt|ing)|inexist[ae]nt|not existing|invalid|in?valid|not valid|wrong|incorrect|undefined|not defined|un-?recogni[sz]ed|not (?:be )?recogni[sz]ed|(?:does not|do not|does ?n'?t|does'nt|dose?n'?t|doesnot|don'?t|did not|didn'?t|not|no longer)(?: (?:actually|appear to|seem to))? exists?|not registered(?! (?:for (?:this|the|our) (?:list|service)|to\\b|as\\b))|not listed|not present|not (?:located|set ?up|created|configured(?! (?:to|for)\\b))|mis-?(?:spelled|spelt|typed)|obsolete|defunct|vacant|not (?:in (?:use|service)|one of ours|ours)|not (?:assigned|allocated|provisioned|enrolled)(?! (?:for|to)\\b)|un(?:assigned|allocated|provisioned)|(?:(?:was|were|has|have|had) )?never (?:(?:been )?(?:created|provisioned|assigned|allocated|registered)(?! (?:for|to)\\b)|exist(?:ed|s))|(?:do(?:es)?|did) no exists?|ceased to exist|(?:does not|doesn'?t|did not|didn'?t) match any|matches no|belongs to no(?: ?one|body)|(?:does not|doesn'?t) belong to an(?:y|yone|ybody)\\b|not (?:associated with|assigned to) any|not ${HERE}|(?:cannot|can ?not|can'?t|could not|couldn'?t) be (?:found|located|recogni[sz]ed|identified|matched)|no longer (?:valid|in service|registered|assigned|allocated|enrolled|provisioned|known|present|an? (?:student|employee|customer|user|subscriber)|available|active|exists|in use|used|employed|part of|maintained|${HERE}|with \\S{1,40}|working (?:at|for|with|here)|(?:on|with|at) (?:(?:this|our|the) )?(?:server|system|company|domain|organi[sz]ation))|no longer accept(?:s|ing) (?:e-?)?mails?\\b${OF_ANY_KIND}|(?:has )?left (?:the|our|this) (?:company|organi[sz]ation|firm|school|university|college|institution|department))`
+const MISSING = `(?:unknown|not ?found|(?:was|were)n'?t found|not (?:be )?known|isn'?t known|non[- ]?exist(?:[ae]nt|ing)|inexist[ae]nt|not existing|invalid|in?valid|not valid|wrong|incorrect|undefined|not defined|un-?recogni[sz]ed|not (?:be )?recogni[sz]ed|(?:does not|do not|does ?n'?t|does'nt|dose?n'?t|doesnot|don'?t|did not|didn'?t|not|no longer)(?: (?:actually|appear to|seem to))? exists?|not registered(?! (?:for (?:this|the|our) (?:list|service)|to\\b|as\\b))|not listed|not present|not (?:located|set ?up|created|configured(?! (?:to|for)\\b))|mis-?(?:spelled|spelt|typed)|obsolete|defunct|vacant|not (?:in (?:use|service)|one of ours|ours)|not (?:assigned|allocated|provisioned|enrolled)(?! (?:for|to)\\b)|un(?:assigned|allocated|provisioned)|(?:(?:was|were|has|have|had) )?never (?:(?:been )?(?:created|provisioned|assigned|allocated|registered)(?! (?:for|to)\\b)|exist(?:ed|s))|(?:do(?:es)?|did) no exists?|ceased to exist|(?:does not|doesn'?t|did not|didn'?t) match any|matches no|belongs to no(?: ?one|body)|(?:does not|doesn'?t) belong to an(?:y|yone|ybody)\\b|not (?:associated with|assigned to) any|not ${HERE}|(?:cannot|can ?not|can'?t|could not|couldn'?t) be (?:found|located|recogni[sz]ed|identified|matched)|no longer (?:valid|in service|registered|assigned|allocated|enrolled|provisioned|known|present|an? (?:student|employee|customer|user|subscriber)|available|active|exists|in use|used|employed|part of|maintained|${HERE}|with \\S{1,40}|working (?:at|for|with|here)|(?:on|with|at) (?:(?:this|our|the) )?(?:server|system|company|domain|organi[sz]ation))|no longer accept(?:s|ing) (?:e-?)?mails?\\b${OF_ANY_KIND}|(?:has )?left (?:the|our|this) (?:company|organi[sz]ation|firm|school|university|college|institution|department|building))`
 const DISABLED =
   '(?:(?:administratively|permanently) )?(?:disabled|deactivated|de-activated|abandoned|inactivated|inactive|terminated|discontinued|dormant|decommissioned|deprovisioned|retired|abolished|purged|erased|revoked|(?:switched|turned) off|shut down|not active|(?:not|never) (?:been )?activated)'
 /** Only of what was done to the mailbox: `user deleted your message`. */
@@ -113,7 +113,7 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
   {
     is: 'invalid_recipient',
     words: words(
-      String.raw`\b(?:no such|unknown|undefined|un-?recogni[sz]ed|non-?exist(?:[ae]nt|ing)|inexist[ae]nt|invalid|wrong|incorrect|illegal|unregistered|obsolete|defunct|mis-?(?:spelled|spelt|typed)|(?:not|isn'?t|wasn'?t) an? (?:${REAL} ){0,1}${REAL}):?[ -](?:or unknown )?${KIND}${WHO}${ALONE}|(?<=^ ?|[.;!] )(?:not (?:found|known|exist(?:s|ing|[ae]nt)?|valid|registered)|does not exist):? ?(?:the |this |that )?${KIND}${WHO}(?=$|[\s.,:;)!>](?!\b(?:of|for|in|on|at|from|agents?|types?|formats?|fields?)\b))|\bbad (?:destination |recipient )(?:mail ?box|address)?\b|\bbad (?:destination|recipient|target|local|e-?mail|mail) ${KIND}${WHO}${ALONE}|\bbad[- ]recipient\b|\bunknown e-?mail(?=$|[.,;:)!])|\bbad (?:user(?:name)?|mail ?box)${ALONE}|\bno such e-?mail\b(?! (?:from|server|domain|host))|\bno[-_]?such[-_]?(?:user|mail ?box|recipient)\b|\be-?mail (?:is )?(?:unknown|not (?:found|known|registered)|non-?existent)\b`,
+      String.raw`\b(?:no such|unknown|undefined|un-?recogni[sz]ed|non[- ]?exist(?:[ae]nt|ing)|inexist[ae]nt|invalid|wrong|incorrect|illegal|unregistered|obsolete|defunct|mis-?(?:spelled|spelt|typed)|(?:not|isn'?t|wasn'?t) an? (?:${REAL} ){0,1}${REAL}):?[ -](?:or unknown )?${KIND}${WHO}${ALONE}|(?<=^ ?|[.;!] )(?:not (?:found|known|exist(?:s|ing|[ae]nt)?|valid|registered)|does not exist):? ?(?:the |this |that )?${KIND}${WHO}(?=$|[\s.,:;)!>](?!\b(?:of|for|in|on|at|from|agents?|types?|formats?|fields?)\b))|\bbad (?:destination |recipient )(?:mail ?box|address)?\b|\bbad (?:destination|recipient|target|local|e-?mail|mail) ${KIND}${WHO}${ALONE}|\bbad[- ]recipient\b|\bunknown e-?mail(?=$|[.,;:)!])|\bbad (?:user(?:name)?|mail ?box)${ALONE}|\bno such e-?mail\b(?! (?:from|server|domain|host))|\bno[-_]?such[-_]?(?:user|mail ?box|recipient)\b|\be-?mail (?:is )?(?:unknown|not (?:found|known|registered)|non-?existent)\b`,
     ),
   },
   {
@@ -191,9 +191,34 @@ export const ADDRESS_WORDS: readonly AddressWords[] = [
     ),
   },
   {
+    is: 'invalid_recipient',
+    words: words(
+      String.raw`\b${WHO}${NAME}${MEANT} (?:(?:is|was|has|have) )?(?:now )?(?:gone|deceased|passed away|died)(?=$|[.,;:)!])|\b(?:user|owner|holder) of (?:this|the|that) ${KIND}(?:mail ?box|account|address) (?:is |has )?(?:gone|deceased|passed away|died)\b|\b${WHO}${NAME} (?:has )?left(?=$|[.;:)!])|\b(?:user|recipient|person|addressee|employee|address|customer|student) (?:has |have )?moved (?:away|to (?:address|a new address)|and left no|without (?:leaving )?(?:an? )?forwarding)\b(?: address)?|\b(?:user|recipient|person|addressee|address) has moved(?=$|[.,;:)!])|\b(?:address|${WHO}) (?:of (?:the |this )?${WHO} )?has changed(?=$|[.,;:)!]| (?:to address|his|her|their) ?)(?: ?(?:e-?mail )?address)?|\b(?:is )?no longer (?:employed|with (?:us|(?:the|our|this) (?:company|firm|organi[sz]ation|school|university|college|institution|department|team)))\b|\bno (?:such )?(?:passwd|password file|password-file|unix|ldap|nis|yp|directory) (?:entry|record) (?:for|of) (?:address|(?:this|that|the|such) ${WHO})|\bnot (?:in|found in) (?:the )?(?:passwd|password file)\b|\b(?:cannot|can ?not|can'?t|could not|couldn'?t|unable to) (?:map|match|translate|expand|associate) (?:the |this |that )?(?:recipient|user|address|alias)(?: address)? (?:to|into|onto|with) (?:any|an?|the|some) ${KIND}(?:mail ?box|user|account|recipient)\b|\b(?:no|there is no|have no|has no) (?:${KIND}(?:mail ?box|forwarding address|user|account|alias|entry|record|recipient)) (?:for|of|named|called) address(?=$|[.,;:)!]| (?:here|exists|found|is (?:known|found)))|\bnever heard of (?:him|her|them|address|(?:this|that|such an?) ${WHO})|\b(?:do not|don'?t) know (?:who address is|address|(?:any ?one|any ?body|no ?body) (?:called|named|by|with|of))\b|\b(?:does not|doesn'?t|do not|don'?t) have (?:this|that) ${KIND}${WHO}${ALONE}|\bnot in (?:the |our |my )?(?:(?:list|table) of )?(?:valid|known|existing|local) ${KIND}(?:recipients?|users?|address(?:es)?)(?: list| table)?\b|\b(?:recipient|user|mail ?box|directory|ldap|address) (?:look ?up|search|validation|verification|check):? (?:not found|no such (?:user|mail ?box|recipient|address)|(?:unknown|invalid) (?:user|mail ?box|recipient|address))\b|\b(?:e-?mail )?address (?:was |has been )?(?:typed|spelled|spelt|entered) (?:incorrectly|wrongly) or (?:does not|doesn'?t) exist\b|\b(?:employee|student|user|person|recipient) has (?:left|graduated|retired)(?=$|[.,;:)!])|\b(?:user|recipient|person) (?:does not|doesn'?t) have (?:an? )?e-?mail(?=$|[.,;:)!])|(?<=^ ?|[.;!] )no longer (?:at this (?:address|company|organi[sz]ation|school|university)|an? (?:customer|subscriber|employee|student))\b|\bthis (?:e-?mail|mail) (?:is (?:not|no longer) (?:valid|monitored|active|in use)|does not exist|doesn'?t exist)\b|\b(?:address|mail ?box|account) is no longer (?:monitored|read)\b|\bno(?: ?one|body) reads (?:mail|e-?mail|messages) (?:at|for|to|sent to) (?:this|that) (?:address|mail ?box|account)\b|\b(?:disposable|throw-?away) address (?:has )?expired\b|\bdomino ?ディレクトリ(?:に)?(?:は)?(?:見つかり|登録されてい|あり)ません|\bno se encuentra en el directorio (?:de )?domino\b|\bnon r.pertori.e? dans l'annuaire(?: domino)?\b|\b(?:not|isn'?t) (?:a )?(?:listed|known|registered) in (?:the )?(?:lotus |ibm |hcl )?(?:domino|notes) directory\b`,
+    ),
+  },
+  {
+    is: 'mailbox_disabled',
+    words: words(
+      String.raw`\b(?:address|user|account|mail ?box|alias|recipient) (?:was|has been|is) (?:deleted|removed|closed|cancell?ed|deactivated) by (?:its|the|his|her|their) (?:owner|user|holder)\b|\b(?:user|owner|customer|recipient) (?:has )?(?:closed|deactivated|cancell?ed|deleted) (?:(?:the|his|her|their|this) )?(?:e-?mail )?(?:account|mail ?box|address|alias)\b`,
+    ),
+  },
+  {
+    is: 'invalid_recipient_domain',
+    words: words(
+      String.raw`\bdomain (?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63}(?: (?:is|was|has been))? (?:no longer (?:in use|used|hosted(?: here)?|valid|active|exists|registered|served)|not in use|closed|retired|discontinued|obsolete|shut down|expired|defunct)\b|\bdomain (?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63} (?:does not|doesn'?t) (?:receive|take|handle) (?:any )?(?:e-?)?mails?\b${OF_ANY_KIND}|\b(?:recipient|destination)(?:'s)? domain (?:is |was |has been )?(?:no longer (?:in use|used|hosted|valid|active|exists|registered)|closed|retired|discontinued|obsolete|defunct|has no (?:mx|mail (?:server|exchanger|host)s?)(?: records?)?)\b`,
+    ),
+  },
+  {
+    is: 'invalid_recipient_domain',
+    isReporters: true,
+    words: words(
+      String.raw`\bno mx records? (?:was |were )?(?:found )?for (?:the )?(?:recipient(?:'s)? |destination )?(?:domain ?[=:]? ?)?(?:[a-z\d-]{1,63}\.){1,8}[a-z\d-]{1,63}`,
+    ),
+  },
+  {
     is: 'mailbox_disabled',
     words:
-      /\baccount (?:closed|expired|deleted|removed|cancell?ed)\b|\b(?:deleted|removed|retired|decommissioned) (?:mail ?box|user|account|address|alias|recipient)\b/,
+      /\b(?:account|user|alias) (?:closed|expired|deleted|removed|cancell?ed)\b|\b(?:no such|unknown) (?:mailing |distribution )?list\b|\bforward(?:ing)?(?: address)? (?:has been |is |was )?(?:deleted|disabled|removed)\b|\b(?:deleted|removed|retired|decommissioned) (?:mail ?box|user|account|address|alias|recipient)\b/,
     isAll: true,
   },
   {
@@ -222,6 +247,17 @@ export const HARMLESS: readonly RegExp[] = [
   /\b(?:ihre|deine) (?:e-?mail|nachricht)(?: an address)? (?:konnte|wurde) nicht zugestellt(?: werden)?\b|\bvotre (?:message|courriel|e-?mail)(?: (?:.|pour|destin. .) address)? (?:n'a pas pu .tre|n'a pas .t.|ne peut pas .tre) (?:remis|distribu.|livr.|envoy.)|\b(?:su|tu) (?:mensaje|correo)(?: (?:a|para) address)? no (?:se (?:pudo|ha podido) entregar|(?:pudo|ha podido) ser entregado|fue entregado|ha sido entregado)|\bil (?:suo|tuo) messaggio(?: a address)? non (?:. stato|pu. essere) (?:recapitato|consegnato|inviato)|\b(?:a )?sua mensagem(?: para address)? n.o (?:p.de ser|foi) entregue|\buw (?:bericht|e-?mail)(?: aan address)? (?:kon|is|werd) niet (?:worden )?(?:bezorgd|afgeleverd)/g,
   /(?:recipient|destinat.rio|endere.o|destinatario|direcci.n|destinataire|adresse|empf(?:.|ae)nger|indirizzo|geadresseerde) (?:rejeitad[oa]|rechazad[oa]|rejet.e?|refus.e?|abgelehnt|abgewiesen|rifiutat[oa]|geweigerd)(?=$|[.,;:)!])/g,
   /\b(?:hard|permanent) bounce\b/g,
+  /рекомендуем вам проверить корректность указания адрес[а-я]{1,3} получател[а-я]{1,3}/g,
+  /\bthis message was created automatically by (?:the )?mail delivery (?:software|system)\b/g,
+  /\bthe attachment contains the original mail headers\b|\(-?\d{1,12}:\d{1,12}:-?\d{1,12}\)/g,
+  /\b(?:recipient|user|mail ?box|address) (?:validation|verification|check|look-?up):? (?=(?:no such|unknown|invalid) (?:user|mail ?box|recipient|address)\b)/g,
+  /\b(?:e-?)?mail (?:to|for) (?:address|this (?:user|address|mail ?box)) is no longer accepted\b/g,
+  /\b\d{1,2}\/\d{1,2}\/\d{2,4} \d{1,2}:\d\d(?::\d\d)?(?: [ap]m\b)?/g,
+  /\b(?:(?:i|we) )?(?:cannot|can ?not|can'?t|could not|couldn'?t|(?:was |is )?unable to) (?:deliver|send) (?:(?:your|the|this) )?(?:e-?mail|message|mail)\b(?! (?:for|from|by)\b)/g,
+  /(?:^|(?<=[.;!] ))(?:(?:rcpt|recipient|mail) )?(?:refused|rejected|administrative prohibition)(?: ?[,:]| --?)(?= ?\S)/g,
+  /(?<=[.;!] )(?:your |the |this )?(?:e-?mail|message|mail) (?:refused|rejected|returned)(?=$|[.;!])/g,
+  /\b(?:your |the |this )?(?:e-?mail|message|mail) (?:was|is|has been|could|can) ?(?:not |n'?t )?(?:be )?(?:rejected|refused|returned|bounced|accepted|delivered|sent) (?:because|since|as) (?=(?:the |this |that )?(?:e-?mail |intended |specified |recipient )?(?:user|recipient|address|mail ?box|account|domain)\b)/g,
+  /\b(?:if|should) you (?:think|believe|feel) (?:that )?(?:this|it) (?:is|was) (?:an? )?(?:error|mistake|wrong|incorrect|in error|mistaken)\b/g,
   /\brequested (?:mail )?actions? (?:was |were )?(?:not taken|aborted)\b|\bsorry,? but\b|\bor e-?mail forwarding disabled\b|\bthis message was sent to\b|\bunavailable to take delivery of the message\b/g,
   /\byou(?:'ve| have)? (?:just )?(?:sent|tried to send|attempted to send|are (?:trying to send|sending)) (?:an? |your |the |this )?(?:e-?mail|message|mail) to\b/g,
   /(?<=[.;!] )(?:your |the |this )?(?:e-?mail|message|mail),? (?:was|is|has been) (?:refused|rejected|returned)(?=$|[.;!])/g,
@@ -248,7 +284,7 @@ export const HARMLESS: readonly RegExp[] = [
   /\bdns error:? (?:\d{1,20} )?dns server returned answer with no data\b/g,
   /\bdns (?:look ?up )?(?:error|failure|failed):? (?=domain|host|no such|non-?exist|nxdomain)/g,
   /\b(?:error|response|reply|answer|status) (?:received )?from (?:the )?(?:remote |destination |recipient'?s? |other )?(?:mail )?(?:server|host|system)\b/g,
-  /\byou do not have authorization to see it\b|\bor not yet active\b|\brelay recipient table\b/g,
+  /\byou do not have authorization to see it\b|\bor not yet active\b|\brelay recipient table\b|\brelay (?=recipient (?:not found|unknown))/g,
   /\bcan'?t accept (?:user|recipient|address)\b|(?<=\b(?:removed|deleted)) from (?:our|the|this) (?:system|server|data ?base|directory|domain|company|organi[sz]ation)\b/g,
   /\b(?:not|n'?t|no longer) accept(?:s|ing|ed)? (?:any )?(?:e-?mails?|messages?|mail) (?:for|to|at) (?:this|that|the|such) (?:e-?mail )?(?:address|user|recipient|mail ?box|account)\b/g,
   /\bthank(?:s| you)\b|\bsuppressed sending to this address\b|\bupdate your [^.;!?]{0,40}/g,

@@ -7,17 +7,17 @@ import { isKnown, setOf } from './absence-sentence.ts'
 
 /** May stand beside words about the recipient and leave their meaning as it is. */
 const BESIDE = setOf(
-  `aaaa accounts active addresses admin administrator all also am amazon answered as at because book both bouncing
+  `aaaa accounts active addresses admin administrator aliased all alumni anyway apologies also am amazon answered as at because book both bouncing bye
   catch-all child code codes company contact create cuda database dd deliver delivered delivery demo
-  details directory disabled discontinued dns domain domino done due each either employed encapsulated error
-  errors every example fail failed failure following for from generic good groups having he her him his history
-  host hosted impossible ims inactivated inactive inactivity inside into its ld ldap least left live lives
-  lookup mailboxes may mentioned module msexch mta must mx ne none nothing nsu office old only onto organisation
+  dear deleted details directory disabled disposable discontinued dns domain domino done due each either employed encapsulated err error
+  errors every example fail failed failure following for firm from generic giving good goodbye graduated groups hello hi having he her him his history
+  host hosted impossible ims inactivated inactive inactivity inside intended into its ld ldap least left live lives
+  lookup mailboxes may mentioned module msexch mta must mx ne none nope nothing nsu office old only onto oops organisation
   organization path people permanent permanently pm possible post procmail psmtp public rc reached reactivated
-  reason reasons receive recent recipients record rejected rejecting remote reports requested responded
+  reason reasons receive recent recipients record regret regrets rejected removed rejecting remote reports requested responded
   response return returned rpt-vfy said says see sent server servers service ses set shall she since site
-  siteground sl spool srv staff status syntactically system systems table tables technical tell tells tenant
-  that's there's those to told type undeliverable under unread up us users var vdeliver what whom will without
+  siteground sl spool srv staff status syntactically system systems table tables than thanks technical tell tells tenant
+  that's there's those to told type undeliverable under unread up us users var vdeliver webmail what whom will without
   work working works would write writing written wrote you've`,
 )
 /** As `BESIDE`, of the other languages: articles, prepositions and the like, and where somebody is not. */
@@ -60,5 +60,9 @@ export function isPlainBeside(marked: string, mark: string): boolean {
     .split(CLAUSE_END)
     .filter((clause) => clause.includes(mark))
     .flatMap((clause) => clause.replace(IDENTIFIER, ' ').match(/\p{L}[\p{L}'-]+/gu) ?? [])
-    .every((word) => isKnown(word) || BESIDE.has(word) || BESIDE_IN_OTHER_LANGUAGES.has(word))
+    .every(isKnownWord)
+}
+
+export function isKnownWord(word: string): boolean {
+  return isKnown(word) || BESIDE.has(word) || BESIDE_IN_OTHER_LANGUAGES.has(word)
 }

@@ -253,6 +253,22 @@ describe('sentences of a known form', () => {
     'ユーザーが存在しません',
     'Mailaddress is administratively disabled',
     'not found recipient account',
+    'Address gone',
+    'user is deceased',
+    'no passwd entry for a@example.com',
+    "can't map recipient to a mailbox",
+    'No forwarding address for a@example.com',
+    'The domain example.com does not have this user',
+    'Never heard of a@example.com',
+    'Non existing address',
+    'MailboxNotFound',
+    'User unknown. Message rejected.',
+    "I can't deliver your message: no such mailbox here",
+    'Your message was rejected because the user does not exist',
+    'The e-mail address of this user has changed',
+    'user closed account',
+    'Domain example.com is no longer in use',
+    'Unrouteable address Рекомендуем Вам проверить корректность указания адресов получателей.',
   ])('suppress without a code about the address: %s', (said) => {
     expect(judge(`550 ${said}`).isOfAddress).toBe(true)
     expect(classifyFailure({ reply: { code: 550, text: `550 ${said}` } }).category).toMatch(
@@ -292,6 +308,28 @@ describe('sentences of a known form', () => {
     expect(judged('cy@example.net')).toBe(true)
     expect(judged('dan@example.net')).toBe(false)
   })
+
+  it.each([
+    'cy left the company',
+    'Mailbox not found: cy',
+    'no mailbox for cy',
+    "I don't know who cy is",
+    'cannot deliver to cy: no such user',
+  ])('name the recipient by its local part alone: %s', (said) => {
+    const judged = (recipient: string) =>
+      judgeBounce({ recipient, status: undefined, diagnostic: `550 ${said}` }).isOfAddress
+    expect(judged('cy@example.net')).toBe(true)
+    expect(judged('dan@example.net')).toBe(false)
+  })
+
+  it.each(['sender', 'host', 'mail'])(
+    'name nobody who is called like a word of replies: %s@example.net',
+    (local) => {
+      const recipient = `${local}@example.net`
+      const diagnostic = `550 ${local} is unknown`
+      expect(judgeBounce({ recipient, status: undefined, diagnostic }).isOfAddress).toBe(false)
+    },
+  )
 
   it('about a domain are not believed after 501, which may be about the domain of the sender', () => {
     expect(judge('501 Domain name not found').isOfAddress).toBe(false)

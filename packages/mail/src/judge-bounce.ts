@@ -3,7 +3,13 @@
  * write to the address again (docs/reference/suppressions.md#bounces). The rule: doubt never suppresses.
  */
 import { ADDRESS_CODES, ADDRESS_HINT, GENERAL_CODE } from './address-evidence.ts'
-import { type AddressSaying, readSentences, saysItPasses } from './address-sentence.ts'
+import {
+  type AddressSaying,
+  readSentences,
+  saysItPasses,
+  speaksOfMore,
+} from './address-sentence.ts'
+import { isKnownWord } from './beside-address.ts'
 import { type Classified, evidenceOf, wordsOf } from './classified.ts'
 import { findCategory } from './classify-reply.ts'
 import type { FailureCategory } from './failure-category.ts'
@@ -162,9 +168,9 @@ const TEMPORARY_CODE =
 const TEXT_CHARS_MAX = 1_024
 /** What the server that reports adds to the words of the one that refused. */
 const ADDED = [
-  /\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}|\brfc822;|\(delivery attempts: \d{1,9}\)|\bhi \[[\da-f.:]{2,45}\],/gi,
+  /\breceived: ?from\b.*$|\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}|\brfc822;|\(delivery attempts: \d{1,9}\)|\bhi \[[\da-f.:]{2,45}\],/gi,
   /[([] ?(?:(?:session|transaction|message|request|queue|error) )?id ?[:=#] ?[\w.:=-]{1,80}(?: ?\([^()]{0,80}\))? ?[)\]]/gi,
-  /\bmsexch:\S{1,200} \d{1,3} \([\da-f]{8}\)(?: refused)?|\bmessage contains \[\d{1,6}\] file attachments/gi,
+  /\bthe mts-id of the original message is: [^()]{1,200}(?:\([\da-f]{8}\)(?: refused)?|$)|\bmsexch:im[sc]:[^()]{1,200}(?:\([\da-f]{8}\)(?: refused)?|$)|\bmsexch:\S{1,200} \d{1,3} \([\da-f]{8}\)(?: refused)?|\bmessage contains \[\d{1,6}\] file attachments/gi,
   /\b(?:smtp )?error from remote (?:mail )?server after rcpt (?:command|to)\b:?(?:<[^<>]{0,320}>:?)?/gi,
   /\b(?:host|(?<!\bname )server):? (?=[\w-]{0,63}\.)[\w.-]{1,255}(?: ?\[[\da-f.:]{2,45}\])?:?|(?<![\w.@-])(?:[\w-]{1,63}\.){1,8}[a-z][\w-]{1,62} ?\[[\da-f.:]{2,45}\]|(?<=\bhost )[\d.]{7,15}(?=:)|^\s{0,20}\[[\d.]{7,15}\],|[\d.]{7,15} (?:does not like recipient|failed after i sent the message)\.|\bfailed recipient\(s\):/gi,
 ]
@@ -208,7 +214,17 @@ function withRecipient(text: string, recipient: string | undefined): string {
   const [name, place] = [local, domain].map((one) => one.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&'))
   const named = `(?<![^\\s>"'(])${name}(?=\\s[^@]{0,40}[\\s(]${place}(?![\\w-]))`
   const called = `(?<=\\b(?:user|mail ?box|account|recipient|alias|user ?name)[ :]{1,2}["'(<]?)${name}(?=["')>]?(?:[\\s.,:;]|$))`
-  return text.replace(new RegExp(`${named}|${called}`, 'gi'), () => recipient)
+  const alone = isWord(local.toLowerCase())
+    ? []
+    : [
+        `(?<=(?:^|[.;:!?>\\d] |\\b(?:for|to|of|by|called|named|know|who) )["'(<]?)${name}(?=["')>]?(?:$|[.,;:!?)]|\\s(?:is|was|has|does|did|cannot|can't|could|couldn't|isn't|doesn't|wasn't|left|moved|passed|died|retired|unknown|not|here|at|on|in|no)\\b))`,
+      ]
+  return text.replace(new RegExp([named, called, ...alone].join('|'), 'gi'), () => recipient)
+}
+
+/** Somebody who is called like a word of replies is not looked for in them: `sender@example.net`. */
+function isWord(name: string): boolean {
+  return isKnownWord(name) || speaksOfMore(name) || saysItPasses(name)
 }
 
 function withoutAdded(text: string): string {

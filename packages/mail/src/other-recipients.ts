@@ -18,7 +18,7 @@ const NAMED_DOMAINS = [
 ]
 /** Where to ask for help. */
 const HELPS =
-  /\b(?:contact|assistance|help|support|questions?|write|e-?mail us|notify|report)\b[^.;]{0,80}$/i
+  /\b(?:contact|assistance|help|support|questions?|write|e-?mail us|notify|report|please (?:use|try|mail|e-?mail|send|direct|forward)|use instead)\b[^.;]{0,80}$/i
 const OF_HELP = /^(?:post-?master|abuse|support|help(?:desk)?|admin(?:istrator)?|no-?reply)$/i
 /** It is what something is said of: `abuse@example.org does not exist`. */
 const IS_SUBJECT =

@@ -17,6 +17,9 @@ const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.]*\d)/
 const BLOCKLIST_HOST = /spamhaus|spamcop|barracudacentral|cloudmark|sorbs|senderscore|dnsbl|[./]rbl/
 
 const UNDERSCORE = /(?<=[a-z])_{1,3}(?=[a-z])/g
+/** `MailboxNotFound`, `InvalidRecipient` */
+const IN_ONE_WORD =
+  /\b(?:(unknown|invalid|no)(such)?|(user|mailbox|recipient|rcpt|account|address|alias))(?:(user|mailbox|recipient|rcpt|account|address|alias)|(not)(found|known|exists?)|(unknown|invalid|disabled))\b/g
 
 export interface ReplyFacts {
   readonly code: number
@@ -33,7 +36,11 @@ export function readReply(reply: SmtpReply): ReplyFacts {
     code: reply.code,
     enhanced: enhancedCodeOf(text),
     words: wordsOf(text, reply.code, ' '),
-    sentences: wordsOf(text, reply.code, ' address ').replace(UNDERSCORE, ' '),
+    sentences: wordsOf(text, reply.code, ' address ')
+      .replace(UNDERSCORE, ' ')
+      .replace(IN_ONE_WORD, (_, ...parts: readonly unknown[]) =>
+        parts.filter((one, i) => i < 8 && typeof one === 'string').join(' '),
+      ),
   }
 }
 
