@@ -6,7 +6,7 @@ import { operations } from '@postrider/contract'
 import { request } from 'undici'
 import type { LoadOrder, LoadResult } from './load-main.ts'
 import { mailOf } from './mail.ts'
-import { median, treeCpuSeconds } from './measure.ts'
+import { cpuSeconds, median, treeCpuSeconds } from './measure.ts'
 import {
   type BenchOrder,
   heading,
@@ -67,13 +67,17 @@ export async function measureQuotas(o: BenchOrder): Promise<void> {
   const durationMs = o.seconds * 1000
   for (const one of [free, limited]) await post(load, orderOf(one, 2_000))
 
+  const clocks = {
+    service: () => cpuSeconds(service.pid),
+    postgres: () => treeCpuSeconds(service.databasePid),
+  }
   const rates: Record<'free' | 'limited', Sample[]> = { free: [], limited: [] }
   for (let run = 0; run < o.runs * 2; run += 1) {
     // The table grows: each is first as often as the other.
     const pair = [['free', free] as const, ['limited', limited] as const]
     for (const [name, one] of run % 2 === 0 ? pair : pair.toReversed())
       rates[name].push(
-        await sampleOf({ postgres: () => treeCpuSeconds(service.databasePid) }, async () => {
+        await sampleOf(clocks, async () => {
           const { completed, elapsedMs } = await post(load, orderOf(one, durationMs))
           return { units: completed, elapsedMs }
         }),
@@ -82,6 +86,13 @@ export async function measureQuotas(o: BenchOrder): Promise<void> {
   reportRate('accepted without quotas', rates.free)
   reportRate('accepted with four quotas', rates.limited)
   reportRatios('ratio', rates.limited, rates.free, 'at least 0.97')
+
+  const refused = await sampleOf(clocks, async () => {
+    const order = { ...orderOf(spent, durationMs), callers: others.flooding }
+    const { completed, elapsedMs } = await flood.call<LoadResult>('post', order)
+    return { units: completed, elapsedMs }
+  })
+  reportRate('refused by a quota, flood alone', [refused])
 
   const ratios: number[] = []
   for (let run = 0; run < o.runs; run += 1) {

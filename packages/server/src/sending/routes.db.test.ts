@@ -20,6 +20,7 @@ import { createHttpApp } from '../platform/http/app.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createDiskGuard } from '../platform/process/disk-guard.ts'
+import { overQuota } from '../tenants/index.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
 import { createQueueWakeups, type WokenQueue } from './queue/queue-wakeups.ts'
@@ -49,6 +50,8 @@ const woken: WokenQueue[] = []
 const logged = new PassThrough()
 /** While set, commits wait for it. */
 let limiter: Promise<void> | undefined
+/** A tenant of which every request is refused before it is read. */
+let flooding: string | undefined
 
 beforeAll(async () => {
   database = await createSendingDatabase()
@@ -104,10 +107,16 @@ function serve(on: Db): FastifyInstance {
     templates,
     links,
     log: createLogger({ level: 'warn', destination: logged }),
-    emails: createAcceptEmails({
-      ...{ db: gated, failpoints: { hit: () => undefined }, disk },
-      usageCounts: noUsageCounts,
-    }),
+    emails: {
+      ...createAcceptEmails({
+        ...{ db: gated, failpoints: { hit: () => undefined }, disk },
+        usageCounts: noUsageCounts,
+      }),
+      refuseEarly: (tenantId) =>
+        tenantId === flooding
+          ? overQuota({ quota: 'emails_per_second', max: 5, asked: 1, retryAfterS: 1 })
+          : undefined,
+    },
     keysInProgress: createKeysInProgress(),
     wakeups,
     defaults: { maxAttempts: 5, expiresInMs: 3_600_000 },
@@ -143,6 +152,31 @@ async function cancel(refId: string, key: CallOptions['key'] = 'a') {
   })
   return { status: response.statusCode, body: response.json() }
 }
+
+describe('sendEmail of a tenant that floods beyond a quota', () => {
+  beforeEach(() => {
+    flooding = 'tn_a'
+    return () => {
+      flooding = undefined
+    }
+  })
+
+  it('is 429 before its body is read, and of other tenants goes on', async () => {
+    const refused = await send({ nonsense: true })
+    expect(refused).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '1' },
+      body: { code: 'quota_exceeded', errors: [{ path: '/quotas/emails_per_second' }] },
+    })
+    const from = { email: 'b@example.com' }
+    expect(await send(emailBody({ from }), { key: 'b' })).toMatchObject({ status: 202 })
+  })
+
+  it('is 401 or 403 for a key that may not send', async () => {
+    expect(await send({}, { key: 'nobody' })).toMatchObject({ status: 401 })
+    expect(await send({}, { key: 'reader' })).toMatchObject({ status: 403 })
+  })
+})
 
 const count = async (table: string) =>
   Number((await db.query<{ n: string }>(`select count(*) as n from ${table}`)).rows[0]?.n)

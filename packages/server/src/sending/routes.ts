@@ -56,6 +56,7 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       'idempotency_in_progress',
       'rate_limited',
     ],
+    refuseEarly: ({ tenantId }) => deps.emails.refuseEarly(tenantId),
     async handle({ tenant, body, traceparent, request, reply }) {
       const key = readIdempotencyKey(request.headers['idempotency-key'])
       const { tenantId } = tenant

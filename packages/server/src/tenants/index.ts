@@ -18,6 +18,7 @@ export {
   type Limited,
   type OverQuota,
 } from './quotas/decide-quota.ts'
+export { createKnownRefusals } from './quotas/known-refusals.ts'
 export { chargeQueued, chargeQuotas, collide, lockUsage } from './quotas/quota-store.ts'
 export {
   createUsageCounts,

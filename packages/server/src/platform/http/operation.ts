@@ -9,6 +9,7 @@ import { type OperationId, operations } from '@postrider/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import { type Commits, watchCommits } from '../db/index.ts'
+import type { ApiError } from '../errors.ts'
 import { idIn } from './act-for-tenant.ts'
 import type { TenantIdentity } from './bounds/admission.ts'
 import { createUpload, type Upload } from './bounds/upload.ts'
@@ -57,6 +58,12 @@ export interface OperationSpec<
   readonly query?: Query
   readonly params?: Params
   readonly answer: Answer
+  /**
+   * Asked of a key that was admitted, before the body is read: a flood costs no more than this. The refusal is
+   * told after a pause, so that a caller who repeats a request at once leaves the processor to others. Calls of
+   * people and of the operator are in the audit log, so they are never refused here.
+   */
+  refuseEarly?(tenant: TenantIdentity): ApiError | undefined
   /** Answers what stands beside `success: true`. */
   handle(
     call: Call<Id, Body, Query, Params>,
@@ -124,11 +131,13 @@ export function addOperation<
   Query extends TSchema | undefined = undefined,
   Params extends TSchema | undefined = undefined,
 >(app: FastifyInstance, id: Id, spec: OperationSpec<Id, Body, Query, Params, Answer>): void {
-  const described = { id, details: spec, answer: spec.answer }
-  addRoute<Id, Body, Query, Params>(app, id, described, async (call) => ({
+  const { refuseEarly, ...details } = spec
+  const described = { id, details, answer: spec.answer }
+  const answerTo = async (call: Call<Id, Body, Query, Params>) => ({
     success: true,
     ...(await spec.handle(call)),
-  }))
+  })
+  addRoute<Id, Body, Query, Params>(app, id, described, answerTo, refuseEarly)
 }
 
 function addRoute<
@@ -141,6 +150,7 @@ function addRoute<
   id: Id,
   operation: DescribedOperation,
   answerTo: (call: Call<Id, Body, Query, Params>) => Promise<unknown>,
+  refuseEarly?: (tenant: TenantIdentity) => ApiError | undefined,
 ): void {
   const { method, path, status, auth } = operations[id]
   const { body, query, params, scopes = [], bodyBytesMax, uploads } = operation.details
@@ -154,6 +164,7 @@ function addRoute<
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
     config: { auth, scopes, operation, ...(uploads === undefined ? {} : { uploads }) },
     ...(bodyBytesMax === undefined ? {} : { bodyLimit: bodyBytesMax }),
+    ...(refuseEarly === undefined ? {} : { onRequest: beforeBody(refuseEarly) }),
     schema,
     async handler(request, reply) {
       reply.code(status)
@@ -178,4 +189,19 @@ function addRoute<
       return answered
     },
   })
+}
+
+const EARLY_REFUSAL_PAUSE_MS = 50
+
+function beforeBody(refuse: (tenant: TenantIdentity) => ApiError | undefined) {
+  return (
+    { identity, isOperators, person }: FastifyRequest,
+    _reply: FastifyReply,
+    done: (error?: Error) => void,
+  ) => {
+    const isByKey = identity !== undefined && person === undefined && !isOperators
+    const refusal = isByKey ? refuse(identity) : undefined
+    if (refusal === undefined) done()
+    else setTimeout(done, EARLY_REFUSAL_PAUSE_MS, refusal)
+  }
 }

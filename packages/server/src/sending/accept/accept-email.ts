@@ -17,6 +17,7 @@ import { findSuppressed } from '../../suppressions/index.ts'
 import {
   chargeQuotas,
   collide,
+  createKnownRefusals,
   lockUsage,
   overQuota,
   readSenders,
@@ -51,6 +52,8 @@ export interface AcceptEmails {
    * no room.
    */
   accept(request: AcceptRequest): Promise<Accepted>
+  /** With what any request of the tenant is refused, if that is known before it is read. */
+  refuseEarly(tenantId: string): ApiError | undefined
 }
 
 interface Item extends AcceptRequest {
@@ -73,6 +76,7 @@ export function createAcceptEmails(deps: {
   readonly failpoints: Failpoints
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly usageCounts: UsageCounts
+  readonly monotonicMs?: () => number
 }): AcceptEmails {
   const run = async (tx: Tx, items: readonly Item[]) => {
     const outcomes = await acceptGroup(tx, items)
@@ -83,20 +87,32 @@ export function createAcceptEmails(deps: {
   const commits = { db: deps.db, parallel: COMMITS_AT_ONCE, run, tenantOf }
   const group = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: GROUP_MAX })
   const alone = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: 1 })
+  const knownRefusals = createKnownRefusals(deps)
 
   return {
+    refuseEarly(tenantId) {
+      // No request asks for less.
+      const known = knownRefusals.find(tenantId, { emails: 1, bytes: 1 })
+      return known && overQuota(known)
+    },
     async accept(request) {
       const contentJson = JSON.stringify(request.email.content)
       const bytes = bytesOf(request.email, contentJson)
+      const { tenantId } = request
+      const emails = request.email.recipients.length
+      const known = knownRefusals.find(tenantId, { emails, bytes })
+      if (known !== undefined) throw overQuota(known)
+      const noteRefusal = knownRefusals.begin(tenantId)
       const item: Item = { ...request, refId: newUlid(), contentJson, bytes }
       const commit = () => deps.disk.admit(bytes, () => (isLarge(item) ? alone : group).add(item))
       let outcome = await commit()
       // Mail may have left the queue, or the tables, since it was counted.
-      if (isFullQueue(outcome) && (await deps.usageCounts.freshen(item.tenantId)))
+      if (isFullQueue(outcome) && (await deps.usageCounts.freshen(tenantId)))
         outcome = await commit()
       deps.failpoints.hit('api.after_commit')
-      if ('refused' in outcome) throw refusalOf(outcome, request.email)
-      return outcome
+      if (!('refused' in outcome)) return outcome
+      if (outcome.refused === 'quota_exceeded') noteRefusal(outcome.over)
+      throw refusalOf(outcome, request.email)
     },
   }
 }

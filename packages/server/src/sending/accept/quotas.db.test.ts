@@ -14,6 +14,7 @@ import {
   getTenant,
   updateTenant,
 } from '../../tenants/index.ts'
+import { askedAnywayMax } from '../../tenants/quotas/known-refusals.ts'
 import { countQueued } from '../queue-watch/tenant-store.ts'
 import { type AcceptEmails, createAcceptEmails } from './accept-email.ts'
 import { cancelEmail } from './cancel-email.ts'
@@ -63,6 +64,7 @@ beforeEach(async () => {
       failpoints: { hit: () => undefined },
       disk: noDiskGuard,
       usageCounts: createUsageCounts({ ...deps(), db, monotonicMs: () => nowMs }),
+      monotonicMs: () => nowMs,
     }),
   )
   statements = []
@@ -337,6 +339,29 @@ describe('a quota', () => {
       ...['fulfilled', 'rejected', 'rejected'],
     ])
     expect(await recipientsOf(tenantId)).toBe(1)
+  })
+
+  it('that a flood passes is refused without the database, until the quota may have changed', async () => {
+    const tenantId = await newTenant({ emails_per_day: 3 })
+    await send(tenantId, { recipients: 2 })
+    await flood(tenantId, 2 * askedAnywayMax, { recipients: 2 })
+    const asked = statements.length
+    await expect(send(tenantId, { recipients: 2 })).rejects.toMatchObject({
+      code: 'quota_exceeded',
+      errors: [{ path: '/quotas/emails_per_day' }],
+    })
+    expect(statements.length).toBe(asked)
+    const [first] = instances
+    expect(first?.refuseEarly(tenantId)).toBeUndefined()
+    // It fits, and so the database is asked.
+    await send(tenantId)
+    await flood(tenantId, 2 * askedAnywayMax)
+    expect(first?.refuseEarly(tenantId)).toMatchObject({ code: 'quota_exceeded', status: 429 })
+    // By another process.
+    await updateTenant(deps(), tenantId, { quotas: { emails_per_day: 4 } })
+    nowMs += 1_000
+    expect(first?.refuseEarly(tenantId)).toBeUndefined()
+    await send(tenantId)
   })
 
   it('of an unknown tenant is none', async () => {

@@ -29,7 +29,7 @@ describe('decideQuota', () => {
   ])('lets %s be used up with %j, and no further', (quota, usage, retryAfterS) => {
     const of = limited({ [quota]: 10 }, usage)
     expect(decide(of, 3)).toBeUndefined()
-    expect(decide(of, 4)).toEqual({ quota, max: 10, asked: 4, retryAfterS })
+    expect(decide(of, 4)).toMatchObject({ quota, max: 10, asked: 4, retryAfterS })
   })
 
   it('counts bytes for storage_bytes_max', () => {

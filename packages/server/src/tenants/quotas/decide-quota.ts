@@ -5,8 +5,9 @@
 import { type QuotaName, type Quotas, quotaNames } from '@postrider/contract'
 
 const DAY_MS = 86_400_000
+const SECOND_MS = 1_000
 /** Mail leaves the queue and the tables at any time. */
-const LATER_S = 60
+const LATER_MS = 60_000
 
 /** What is added to a tenant's usage. */
 export interface Charge {
@@ -39,7 +40,11 @@ export interface OverQuota {
   readonly max: number
   /** What the email asks for. */
   readonly asked: number
+  /** What a request may ask for at most, to fit. */
+  readonly left: number
   readonly retryAfterS: number
+  /** When the second or the day is over of which this is said. */
+  readonly endsInMs: number
 }
 
 export function utcDay(at: Date): string {
@@ -65,16 +70,19 @@ export function decideQuota(
     emails_per_day: usedOn(usage, utcDay(at)),
     emails_per_second: usedIn(usage, second),
   }
-  const waits: Readonly<Record<QuotaName, number>> = {
-    storage_bytes_max: LATER_S,
-    queued_max: LATER_S,
-    emails_per_day: Math.ceil((DAY_MS - (at.getTime() % DAY_MS)) / 1_000),
-    emails_per_second: 1,
+  const endsInMs: Readonly<Record<QuotaName, number>> = {
+    storage_bytes_max: LATER_MS,
+    queued_max: LATER_MS,
+    emails_per_day: DAY_MS - (at.getTime() % DAY_MS),
+    emails_per_second: SECOND_MS - (at.getTime() % SECOND_MS),
   }
   for (const quota of quotaNames) {
     const max = quotas[quota]
     if (max !== null && asked[quota] > 0 && used[quota] + asked[quota] > max)
-      return { quota, max, asked: asked[quota], retryAfterS: waits[quota] }
+      return {
+        ...{ quota, max, asked: asked[quota], left: max - used[quota] },
+        ...{ endsInMs: endsInMs[quota], retryAfterS: Math.ceil(endsInMs[quota] / 1_000) },
+      }
   }
   return undefined
 }

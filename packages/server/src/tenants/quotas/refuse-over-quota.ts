@@ -10,7 +10,9 @@ const WORDS: Readonly<Record<QuotaName, string>> = {
   storage_bytes_max: 'bytes of stored emails',
 }
 
-export function overQuota({ quota, max, asked, retryAfterS }: OverQuota): ApiError {
+type Refusal = Pick<OverQuota, 'quota' | 'max' | 'asked' | 'retryAfterS'>
+
+export function overQuota({ quota, max, asked, retryAfterS }: Refusal): ApiError {
   const limit = `${max} ${WORDS[quota]}`
   const message =
     asked > max
