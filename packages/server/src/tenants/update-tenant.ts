@@ -1,12 +1,18 @@
 /** Changes a tenant: its name, whether it may send, its quotas (docs/reference/operator.md#suspension). */
+import { setTimeout } from 'node:timers/promises'
 import { type Quotas, quotaNames, type Tenant, type UpdateTenantBody } from '@postrider/contract'
+import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { checkName } from './check-name.ts'
 import { getTenant } from './get-tenant.ts'
-import { startUsage } from './quotas/quota-store.ts'
+import { startUsage, usageReaders } from './quotas/quota-store.ts'
 import { countUsage, recountUsage, type UsageDeps } from './quotas/recount-usage.ts'
 import { readSenders } from './quotas/sender-store.ts'
 import { lockTenant, storeTenant } from './state-store.ts'
+
+/** A commit takes milliseconds. */
+const READERS_LOOK_MS = 20
+const READERS_WAIT_MAX_MS = 5_000
 
 /** Throws `not_found`; `conflict` for a tenant that is being deleted. */
 export async function updateTenant(
@@ -15,7 +21,7 @@ export async function updateTenant(
   change: UpdateTenantBody,
 ): Promise<Tenant> {
   if (change.name !== undefined) checkName(change.name)
-  await deps.db.transaction(async (tx) => {
+  const isFirst = await deps.db.transaction(async (tx) => {
     const before = await lockTenant(tx, tenantId)
     if (before === undefined) throw new ApiError('not_found')
     if (before.state === 'deleting')
@@ -26,15 +32,27 @@ export async function updateTenant(
       state: change.state ?? before.state,
       quotas,
     })
-    if (!hasAny(quotas) || hasAny(before.quotas)) return
+    if (!hasAny(quotas) || hasAny(before.quotas)) return false
     const { now } = await readSenders(tx, [])
     const queuedMax = (quotas.queued_max ?? 0) + 1
     const counted = await countUsage(tx, deps, { tenantId, now, queuedMax })
     await startUsage(tx, tenantId, { ...counted, now })
+    return true
   })
+  if (isFirst) await outlastReaders(deps.db)
   // After the commit, from which on acceptance adds to the usage: what was accepted just before it.
   if (change.quotas !== undefined) await recountUsage(deps, tenantId)
   return getTenant(deps, tenantId)
+}
+
+/** Emails whose transaction began without a quota add nothing to the usage: they are counted when it has ended. */
+async function outlastReaders(db: Db): Promise<void> {
+  const endMs = performance.now() + READERS_WAIT_MAX_MS
+  let readers = await usageReaders(db)
+  while (readers.length > 0 && performance.now() < endMs) {
+    await setTimeout(READERS_LOOK_MS)
+    readers = await usageReaders(db, readers)
+  }
 }
 
 /** What is left out stays. */

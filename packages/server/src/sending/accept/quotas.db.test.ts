@@ -1,4 +1,5 @@
 /** docs/reference/operator.md#quotas. Two instances of acceptance share one database, as two processes do. */
+import { setTimeout } from 'node:timers/promises'
 import type { QuotaName, SendEmailBody } from '@postrider/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
@@ -15,6 +16,7 @@ import {
   updateTenant,
 } from '../../tenants/index.ts'
 import { askedAnywayMax } from '../../tenants/quotas/known-refusals.ts'
+import { findTenant } from '../../tenants/state-store.ts'
 import { countQueued } from '../queue-watch/tenant-store.ts'
 import { type AcceptEmails, createAcceptEmails } from './accept-email.ts'
 import { cancelEmail } from './cancel-email.ts'
@@ -240,6 +242,42 @@ describe('a quota', () => {
     for (let i = 0; i < 3; i += 1) await send(tenantId)
     await updateTenant(deps(), tenantId, { quotas: { emails_per_day: 8 } })
     expect((await flood(tenantId, 4)).accepted).toBe(1)
+  })
+
+  it('counts the sends that were under way when it was set, from the answer on', async () => {
+    const tenantId = await newTenant()
+    const gate = Promise.withResolvers<void>()
+    const written = Promise.withResolvers<void>()
+    const { db } = database
+    const open = instances[0]
+    instances[0] = createAcceptEmails({
+      db: {
+        ...db,
+        transaction: (work, o) =>
+          db.transaction(async (tx: Tx) => {
+            const result = await work(tx)
+            written.resolve()
+            await gate.promise
+            return result
+          }, o),
+      },
+      ...{ failpoints: { hit: () => undefined }, disk: noDiskGuard },
+      usageCounts: createUsageCounts(deps()),
+    })
+    const underWay = send(tenantId)
+    await written.promise
+    let isSet = false
+    const setting = updateTenant(deps(), tenantId, { quotas: { emails_per_day: 2 } }).then(() => {
+      isSet = true
+    })
+    await expect.poll(async () => (await findTenant(db, tenantId))?.quotas.emails_per_day).toBe(2)
+    // Time enough to count without the one under way.
+    await Promise.race([setting, setTimeout(300)])
+    expect(isSet).toBe(false)
+    gate.resolve()
+    await Promise.all([underWay, setting])
+    instances[0] = open as AcceptEmails
+    expect((await flood(tenantId, 6)).accepted).toBe(1)
   })
 
   it('begins anew on the next day', async () => {

@@ -104,6 +104,25 @@ export async function startUsage(
   await tx.query(START, [tenantId, utcDay(now), emailsToday, queued, storageBytes])
 }
 
+const READERS = statement(
+  'tenants.usage_readers',
+  `select distinct virtualtransaction as "id" from pg_locks
+    where database = (select oid from pg_database where datname = current_database())
+      and relation = 'tenants_usage'::regclass and pid <> pg_backend_pid()
+      and ($1::text[] is null or virtualtransaction = any($1))`,
+)
+
+/**
+ * The transactions that have looked at the usage of tenants, and go on. A lock of a table is kept to the end of the
+ * transaction.
+ *
+ * @param among undefined: all of them
+ */
+export async function usageReaders(q: Queryable, among?: readonly string[]): Promise<string[]> {
+  const { rows } = await q.query<{ readonly id: string }>(READERS, [among ?? null])
+  return rows.map(({ id }) => id)
+}
+
 export interface CountedUsage {
   readonly emailsToday: number
   readonly queued: number
