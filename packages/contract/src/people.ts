@@ -140,7 +140,15 @@ export const updateUserBody = changes({
 })
 export type UpdateUserBody = Static<typeof updateUserBody>
 
-export const updateUserAnswer = answer({ user })
+/** Absent: the user logs in as before. */
+const renewedInvitationUrl = Type.Optional(
+  Type.String({
+    description:
+      'Where whoever invited the user may not give the new rights: password and sessions have ended, and this link sets a new password. It works once, for 7 days. It is shown once',
+  }),
+)
+
+export const updateUserAnswer = answer({ user, invitation_url: renewedInvitationUrl })
 export type UpdateUserAnswer = Static<typeof updateUserAnswer>
 
 export const deleteUserAnswer = plainAnswer
@@ -186,7 +194,7 @@ export const updateMemberBody = changes({
 })
 export type UpdateMemberBody = Static<typeof updateMemberBody>
 
-export const updateMemberAnswer = answer({ member })
+export const updateMemberAnswer = answer({ member, invitation_url: renewedInvitationUrl })
 export type UpdateMemberAnswer = Static<typeof updateMemberAnswer>
 
 export const deleteMemberAnswer = plainAnswer

@@ -267,17 +267,17 @@ create index tenants_api_key_tenant on tenants_api_key (tenant_id, key_id);
 -- begins, so no change is without its row, whatever ends the process. The janitor deletes the row after
 -- POSTRIDER_AUDIT_RETENTION.
 create table tenants_audit_entry (
-  -- Empty: a change under /admin/v1.
+  -- Empty: a change under /admin/v1, or what a user did who has no tenant.
   tenant_id    text collate "C" not null,
   entry_id     text collate "C" not null,
   at           timestamptz not null default now(),
-  -- 'operator', or the id of a user or of an API key.
+  -- 'operator', 'cli', 'oidc', 'nobody' (a login that failed), or the id of a user or of an API key.
   actor        text not null,
-  -- The operation's name in the OpenAPI description.
+  -- The operation's name in the OpenAPI description, or what stands for it.
   operation    text not null,
   -- The ids in the path, else the first id in the answer.
   target       text,
-  -- The caller's IP address.
+  -- The caller's IP address. Of a command, the name of the host.
   from_address text not null,
   request_id   text not null,
   -- The answer's HTTP status. Null: the process ended before it answered.
@@ -309,6 +309,11 @@ create table people_user (
   oidc_subject   text collate "C",
   -- Networks of the last successful logins, the newest first. Failures of others do not lock these out.
   login_networks text[] not null default '{}',
+  -- When a failed login was last put into the audit log: at most one an hour is.
+  login_failure_noted_at timestamptz,
+  -- Whoever invited the user, and so may have set the password: the only tenant for which that one may give roles
+  -- (null: all), and what those may include. Null: nobody else had the link.
+  inviter        jsonb,
   created_at     timestamptz not null default now(),
   -- Null: the invitation was not accepted yet.
   activated_at   timestamptz,

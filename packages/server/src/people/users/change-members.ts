@@ -9,9 +9,10 @@ import type { Membership } from '../../platform/http/sessions/session.ts'
 import { newId } from '../../platform/ids.ts'
 import { checkName } from '../../tenants/index.ts'
 import { inviteUser, type LinkDeps } from '../invitations/invitations.ts'
-import { type Invited, refuseUsedAddress } from './change-users.ts'
-import { decideStanding, type Grantor } from './grants.ts'
+import { type Changed, type Invited, refuseUsedAddress } from './change-users.ts'
+import { decideStanding, type Grantor, type Inviter } from './grants.ts'
 import { readEmail } from './read-email.ts'
+import { renewInvitation } from './renew-invitation.ts'
 import type { StoredUser } from './user.ts'
 import {
   countMembers,
@@ -38,7 +39,7 @@ export interface MemberChange {
 export async function createMember(
   deps: LinkDeps & { readonly db: Db },
   tenantId: string,
-  o: { readonly body: CreateMemberBody; readonly grantor: Grantor },
+  o: MemberChange & { readonly body: CreateMemberBody },
 ): Promise<Invited & { readonly membership: Membership }> {
   const { body, grantor } = o
   const email = readEmail(body.email)
@@ -51,7 +52,7 @@ export async function createMember(
   return await refuseUsedAddress(() =>
     deps.db.transaction(async (tx) => {
       const fields = { userId, email, name: body.name, operatorRole: null, content: false }
-      await insertUser(tx, fields)
+      await insertUser(tx, { ...fields, inviter: inviterOf(tenantId, o) })
       await putMembership(tx, userId, membership)
       const invitationUrl = await inviteUser(tx, deps, userId)
       const user = await findUser(tx, userId)
@@ -61,15 +62,20 @@ export async function createMember(
   )
 }
 
+function inviterOf(tenantId: string, { grantor, isOperators }: MemberChange): Inviter {
+  return { ...grantor, tenantId: isOperators ? null : tenantId }
+}
+
 export async function updateMember(
-  { db }: { readonly db: Db },
+  deps: LinkDeps & { readonly db: Db },
   { tenantId, userId }: MemberKey,
   o: MemberChange & { readonly change: UpdateMemberBody },
-): Promise<{ readonly user: StoredUser; readonly membership: Membership }> {
+): Promise<Changed & { readonly membership: Membership }> {
   const { change, grantor, isOperators } = o
-  return await db.transaction(async (tx) => {
+  return await deps.db.transaction(async (tx) => {
     const user = await lockUser(tx, userId)
     const owners = await lockOwners(tx, tenantId)
+    if (user === undefined) throw new ApiError('not_found')
     const known = membershipIn(user, tenantId)
     const role = change.role ?? known.role
     // A new role has its own default; what was given before stays with the role.
@@ -78,7 +84,11 @@ export async function updateMember(
     const membership = isSame ? known : { tenantId, ...decideStanding(grantor, role, content) }
     if (role !== 'owner' && !isOperators) refuseLastOwner(owners, userId)
     await putMembership(tx, userId, membership)
-    return { user: user as StoredUser, membership }
+    const others = user.memberships.filter((one) => one.tenantId !== tenantId)
+    const rights = { ...user, memberships: [...others, membership] }
+    const by = inviterOf(tenantId, o)
+    const invitationUrl = await renewInvitation(tx, deps, user, { rights, by })
+    return { user: (await findUser(tx, userId)) ?? user, membership, invitationUrl }
   })
 }
 

@@ -7,8 +7,9 @@ import type { Membership } from '../../platform/http/sessions/session.ts'
 import { newId } from '../../platform/ids.ts'
 import { checkName, findTenantNames } from '../../tenants/index.ts'
 import { inviteUser, type LinkDeps } from '../invitations/invitations.ts'
-import { decideStanding, type Grantor } from './grants.ts'
+import { decideStanding, type Grantor, type Inviter, type Rights } from './grants.ts'
 import { readEmail } from './read-email.ts'
+import { renewInvitation } from './renew-invitation.ts'
 import type { StoredUser } from './user.ts'
 import {
   deleteUserRow,
@@ -24,8 +25,6 @@ export interface Invited {
   readonly invitationUrl: string
 }
 
-type Rights = Pick<StoredUser, 'operatorRole' | 'content' | 'memberships'>
-
 export async function createUser(
   deps: LinkDeps & { readonly db: Db },
   body: CreateUserBody,
@@ -38,7 +37,8 @@ export async function createUser(
   const userId = newId('user')
   return await refuseUsedAddress(() =>
     deps.db.transaction(async (tx) => {
-      await insertUser(tx, { ...rights, userId, email, name: body.name })
+      const inviter = inviterOf(grantor)
+      await insertUser(tx, { ...rights, userId, email, name: body.name, inviter })
       await setMemberships(tx, userId, rights.memberships)
       const invitationUrl = await inviteUser(tx, deps, userId)
       return { user: await reread(tx, userId), invitationUrl }
@@ -55,12 +55,23 @@ export async function refuseUsedAddress<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+function inviterOf(grantor: Grantor): Inviter {
+  return { ...grantor, tenantId: null }
+}
+
+export interface Changed {
+  readonly user: StoredUser
+  /** Where the user was invited by somebody who may not give the new rights. */
+  readonly invitationUrl: string | undefined
+}
+
 /** What is left out stays as it is. A new role is for all tenants of the user. */
 export async function updateUser(
-  { db }: { readonly db: Db },
+  deps: LinkDeps & { readonly db: Db },
   userId: string,
   o: { readonly change: UpdateUserBody; readonly grantor: Grantor },
-): Promise<StoredUser> {
+): Promise<Changed> {
+  const { db } = deps
   const { change, grantor } = o
   if (change.name !== undefined) checkName(change.name)
   await checkTenants(db, change.tenants ?? [])
@@ -70,7 +81,9 @@ export async function updateUser(
     const rights = changedRights(user, change, grantor)
     await updateUserFields(tx, userId, { ...rights, name: change.name ?? user.name })
     await setMemberships(tx, userId, rights.memberships)
-    return await reread(tx, userId)
+    const by = inviterOf(grantor)
+    const invitationUrl = await renewInvitation(tx, deps, user, { rights, by })
+    return { user: await reread(tx, userId), invitationUrl }
   })
 }
 

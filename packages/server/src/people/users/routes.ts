@@ -82,7 +82,7 @@ export function peopleRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void
   addOperation(app, 'updateUser', {
     summary: 'Change the name, the role or the tenants of a user',
     description:
-      'A new role is for all tenants of the user, and so is `content`. In a tenant that is added, the user has the highest role of the others. Open sessions have the new rights at once.',
+      'A new role is for all tenants of the user, and so is `content`. In a tenant that is added, the user has the highest role of the others. Open sessions have the new rights at once. A user who gets more than whoever made the invitation may give is invited anew: password and sessions end, and the answer has `invitation_url`.',
     tag: USERS_TAG,
     params: userParams,
     body: updateUserBody,
@@ -90,8 +90,8 @@ export function peopleRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void
     errors: ['forbidden'],
     async handle({ params, body, request }) {
       const o = { change: body, grantor: grantorOf(request) }
-      const user = await updateUser(deps, params.user_id, o)
-      return { message: 'User Updated', user: toWireUser(user) }
+      const { user, invitationUrl } = await updateUser(deps, params.user_id, o)
+      return { message: 'User Updated', user: toWireUser(user), ...linkOf(invitationUrl) }
     },
   })
 
@@ -134,7 +134,9 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
     async handle({ tenant: { tenantId }, body, request }) {
       await creations.use(tenantId)
       const grantor = await memberGrantorOf(deps.db, request)
-      const made = await createMember(deps, tenantId, { body, grantor })
+      const made = await createMember(deps, tenantId, {
+        ...{ body, grantor, isOperators: isOperators(request) },
+      })
       return {
         message: 'Member Invited',
         member: toWireMember(made.user, made.membership),
@@ -146,7 +148,7 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
   addOperation(app, 'updateMember', {
     summary: 'Change what a person may do for your account',
     description:
-      'Open sessions have the new rights at once. The last owner who can log in stays an owner: 409.',
+      'Open sessions have the new rights at once. A person who gets more than whoever made the invitation may give is invited anew: password and sessions end, and the answer has `invitation_url`. The last owner who can log in stays an owner: 409.',
     tag: MEMBERS_TAG,
     params: userParams,
     body: updateMemberBody,
@@ -155,7 +157,7 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
     errors: ['conflict'],
     isAudited: true,
     async handle({ tenant: { tenantId }, params, body, request }) {
-      const { user, membership } = await updateMember(
+      const { user, membership, invitationUrl } = await updateMember(
         deps,
         { tenantId, userId: params.user_id },
         {
@@ -164,7 +166,8 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
           isOperators: isOperators(request),
         },
       )
-      return { message: 'Member Updated', member: toWireMember(user, membership) }
+      const member = toWireMember(user, membership)
+      return { message: 'Member Updated', member, ...linkOf(invitationUrl) }
     },
   })
 
@@ -184,6 +187,10 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
       return { message: 'Member Removed' }
     },
   })
+}
+
+function linkOf(url: string | undefined): { readonly invitation_url?: string } {
+  return url === undefined ? {} : { invitation_url: url }
 }
 
 function isOperators({ isOperators: byToken, person }: FastifyRequest): boolean {

@@ -7,6 +7,7 @@ import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 import type { Membership } from '../../platform/http/sessions/session.ts'
 import { isTenantThere } from '../../tenants/index.ts'
 import { deleteSetupLinks } from '../invitations/invitation-store.ts'
+import type { Inviter } from './grants.ts'
 import type { StoredUser } from './user.ts'
 
 /** Without tenants that are being deleted: nobody calls for these any more. */
@@ -15,7 +16,7 @@ export const MEMBERSHIPS = `(select coalesce(json_agg(json_build_object(
      from people_member m
     where m.user_id = u.user_id and ${isTenantThere('m.tenant_id')}) as memberships`
 
-const COLUMNS = `u.user_id as "userId", u.email, u.name, u.operator_role as "operatorRole", u.content,
+const COLUMNS = `u.user_id as "userId", u.email, u.name, u.operator_role as "operatorRole", u.content, u.inviter,
   u.created_at as "createdAt", u.activated_at as "activatedAt", ${MEMBERSHIPS}`
 
 export async function hasAnyUser(q: Queryable): Promise<boolean> {
@@ -34,20 +35,32 @@ export interface NewUser {
   readonly name: string
   readonly operatorRole: OperatorRole | null
   readonly content: boolean
+  /** Undefined: nobody else has a link. */
+  readonly inviter?: Inviter
   readonly passwordHash?: string
 }
 
 /** Once there is a user, no set-up link opens anything, whatever becomes of the user. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
   await tx.query(
-    `insert into people_user (user_id, email, name, operator_role, content, password_hash, activated_at)
-     values ($1, $2, $3, $4, $5, $6, case when $6::text is null then null else now() end)`,
+    `insert into people_user (user_id, email, name, operator_role, content, password_hash, inviter, activated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, case when $6::text is null then null else now() end)`,
     [
       ...[user.userId, user.email, user.name, user.operatorRole, user.content],
-      user.passwordHash ?? null,
+      ...[user.passwordHash ?? null, user.inviter === undefined ? null : toJson(user.inviter)],
     ],
   )
   await deleteSetupLinks(tx)
+}
+
+function toJson({ tenantId, isOwner, scopes }: Inviter): string {
+  return JSON.stringify({ tenantId, isOwner, scopes })
+}
+
+/** Whoever has the next link. */
+export async function setInviter(tx: Tx, userId: string, inviter: Inviter): Promise<void> {
+  const values = [userId, toJson(inviter)]
+  await tx.query('update people_user set inviter = $2 where user_id = $1', values)
 }
 
 /** Replaces what there is. */
@@ -188,8 +201,12 @@ export async function setPassword(tx: Tx, userId: string, passwordHash: string):
   )
 }
 
+/** The user is invited from then on, until a password is set or the provider names the user. */
 export async function removePassword(tx: Tx, userId: string): Promise<void> {
-  await tx.query('update people_user set password_hash = null where user_id = $1', [userId])
+  await tx.query(
+    'update people_user set password_hash = null, activated_at = null where user_id = $1',
+    [userId],
+  )
 }
 
 const NETWORKS_MAX = 10
@@ -223,8 +240,22 @@ export async function findUserByOidc(
 export async function linkOidc(tx: Tx, userId: string, o: OidcIdentity): Promise<void> {
   await tx.query(
     `update people_user
-        set oidc_issuer = $2, oidc_subject = $3, activated_at = coalesce(activated_at, now())
+        set oidc_issuer = $2, oidc_subject = $3, activated_at = coalesce(activated_at, now()),
+            inviter = null
       where user_id = $1`,
     [userId, o.issuer, o.subject],
   )
+}
+
+const NOTE_FAILURE = statement(
+  'people.note_login_failure',
+  `update people_user set login_failure_noted_at = now()
+    where email = $1
+      and (login_failure_noted_at is null or login_failure_noted_at < now() - interval '1 hour')
+   returning user_id as "userId"`,
+)
+
+/** Answers the user of the address, when none was noted for an hour. */
+export async function noteLoginFailure(tx: Tx, email: string): Promise<string | undefined> {
+  return (await tx.query<{ readonly userId: string }>(NOTE_FAILURE, [email])).rows[0]?.userId
 }

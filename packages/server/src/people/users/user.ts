@@ -1,19 +1,18 @@
 /** A user as it is stored, and as the API shows it (docs/reference/people.md#users). */
-import type { Member, OperatorRole, User } from '@postrider/contract'
+import type { Member, User } from '@postrider/contract'
 import { highestOf, type Standing } from '../../platform/http/sessions/decide-permission.ts'
 import type { Membership } from '../../platform/http/sessions/session.ts'
+import type { Inviter, Rights } from './grants.ts'
 
-export interface StoredUser {
+export interface StoredUser extends Rights {
   readonly userId: string
   readonly email: string
   readonly name: string
-  readonly operatorRole: OperatorRole | null
-  /** Of an operator. */
-  readonly content: boolean
+  /** null: nobody else had the link. */
+  readonly inviter: Inviter | null
   readonly createdAt: Date
   /** null: invited. */
   readonly activatedAt: Date | null
-  readonly memberships: readonly Membership[]
 }
 
 /** The highest of its roles, and whether it reads content everywhere. */
