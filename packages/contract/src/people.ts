@@ -144,7 +144,7 @@ export type UpdateUserBody = Static<typeof updateUserBody>
 const renewedInvitationUrl = Type.Optional(
   Type.String({
     description:
-      'Where whoever invited the user may not give the new rights: password and sessions have ended, and this link sets a new password. It works once, for 7 days. It is shown once',
+      'Where the inviter of the user may not give the new rights: password and sessions have ended, and this link sets a new password. It works once, for 7 days. It is shown once',
   }),
 )
 

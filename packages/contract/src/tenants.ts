@@ -273,10 +273,18 @@ export type CreateKeyAnswer = Static<typeof createKeyAnswer>
 
 const auditFields = {
   at: timestamp('When it began'),
-  actor: Type.String({ description: '`operator`, or the id of a user or of an API key' }),
-  operation: Type.String({ description: 'Its name in this description' }),
-  target: stringOrNull('What it changed: ids of its path, else the first id in its answer'),
-  from: Type.String({ description: "The caller's address" }),
+  actor: Type.String({
+    description:
+      '`operator`, or the id of a user or of an API key. `cli`: a command. `oidc`: the role claim of a login by OIDC. `nobody`: a login that failed',
+  }),
+  operation: Type.String({
+    description:
+      'Its name in this description. `GET /ui/oidc/callback`: a login by OIDC. `user invite`: that command',
+  }),
+  target: stringOrNull(
+    'What it changed: ids of its path, else the first id in its answer. Of a login that failed: the user',
+  ),
+  from: Type.String({ description: "The caller's address. Of a command, the name of its host" }),
   status: Type.Union([Type.Integer(), Type.Null()], {
     description: 'The status of the answer. null: the process ended before it answered',
   }),

@@ -311,8 +311,8 @@ create table people_user (
   login_networks text[] not null default '{}',
   -- When a failed login was last put into the audit log: at most one an hour is.
   login_failure_noted_at timestamptz,
-  -- Whoever invited the user, and so may have set the password: the only tenant for which that one may give roles
-  -- (null: all), and what those may include. Null: nobody else had the link.
+  -- What the inviter may give: the only tenant for its roles (null: all), and their scopes. The inviter has the link,
+  -- and so may have set the password. Null: nobody else had the link.
   inviter        jsonb,
   created_at     timestamptz not null default now(),
   -- Null: the invitation was not accepted yet.

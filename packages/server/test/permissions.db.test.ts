@@ -81,8 +81,9 @@ async function session(role: UserRole, content: boolean): Promise<Headers> {
   const tenants = role.startsWith('operator') ? [] : [tenantId]
   const body = { email: `${role}-${content}@example.com`, name: role, role, tenants, content }
   const { user } = await createUser({ db, publicUrl: base }, body, fullGrantor)
-  const caller = { address: '127.0.0.1', userAgent: undefined, cookie: undefined }
-  const { token } = await openSession(db, user.userId, caller)
+  const caller = { address: '127.0.0.1', requestId: '', userAgent: undefined, cookie: undefined }
+  const entry = { operation: 'createSession', status: 201 }
+  const { token } = await openSession(db, user, { caller, entry })
   return { cookie: `postrider_session=${token}`, 'x-postrider-session': '1', origin: base }
 }
 

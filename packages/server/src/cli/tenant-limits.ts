@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { Db } from '../platform/db/index.ts'
 import { countQueued } from '../sending/index.ts'
 import { deleteTenant, getTenant, type UsageDeps, updateTenant } from '../tenants/index.ts'
+import { audited } from './audited.ts'
 import { json, named, type OnDatabase, type Result, table } from './output.ts'
 
 export interface TenantCommandDeps {
@@ -19,7 +20,12 @@ export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps)
     retentionMs: deps.config().retentionMs,
   })
   const change = (db: Db, tenantId: string, body: UpdateTenantBody) =>
-    resultOf(tenantId, () => updateTenant(depsOn(db), tenantId, body))
+    resultOf(tenantId, () =>
+      audited(db, {
+        ...{ operation: 'updateTenant', target: tenantId },
+        work: () => updateTenant(depsOn(db), tenantId, body),
+      }),
+    )
   tenant
     .command('show')
     .description('show a tenant with its state, quotas and usage')
@@ -91,8 +97,9 @@ function readQuota(text: string): Quota {
 }
 
 async function deleteResult(db: Db, tenantId: string, confirm: string): Promise<Result> {
+  const work = () => deleteTenant({ db }, tenantId, confirm)
   const tenant = await named(`There is no tenant ${tenantId}`, () =>
-    deleteTenant({ db }, tenantId, confirm),
+    audited(db, { operation: 'deleteTenant', target: tenantId, work }),
   )
   const text = `${tenantId} sends nothing more, and has no key. A running service with the role janitor removes the rest within 24 hours.`
   return { json: { tenant }, text }

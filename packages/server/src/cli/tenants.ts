@@ -5,6 +5,7 @@ import { createClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import { parseDuration } from '../platform/values/duration.ts'
 import { createApiKey, createTenant, pageOfApiKeys, revokeApiKey } from '../tenants/index.ts'
+import { audited } from './audited.ts'
 import { json, named, type Result, table } from './output.ts'
 import { everyTenant, readAll } from './read-all.ts'
 import { addTenantLimitCommands, type TenantCommandDeps } from './tenant-limits.ts'
@@ -59,7 +60,10 @@ export function addTenantCommands(program: Command, deps: TenantCommandDeps): vo
     .addOption(json())
     .action(
       onDatabase(async (db, keyId: string) => {
-        await named(`There is no key ${keyId}`, () => revokeApiKey({ db }, keyId))
+        const work = () => revokeApiKey({ db }, keyId)
+        await named(`There is no key ${keyId}`, () =>
+          audited(db, { operation: 'revokeApiKey', target: keyId, work }),
+        )
         return { json: { key_id: keyId }, text: `Revoked ${keyId}` }
       }),
     )
@@ -73,7 +77,11 @@ interface KeyOptions {
 }
 
 async function createTenantResult(db: Db, name: string): Promise<Result> {
-  const { tenantId, keyId, apiKey } = await createTenant({ db }, { name })
+  const { tenantId, keyId, apiKey } = await audited(db, {
+    operation: 'createTenant',
+    work: () => createTenant({ db }, { name }),
+    madeOf: (made) => made.tenantId,
+  })
   return {
     json: { tenant_id: tenantId, key_id: keyId, api_key: apiKey },
     text: `${table([
@@ -93,13 +101,15 @@ async function listTenantsResult(db: Db): Promise<Result> {
 }
 
 async function createKeyResult(db: Db, tenantId: string, options: KeyOptions): Promise<Result> {
-  const { keyId, apiKey } = await named(`There is no tenant ${tenantId}`, () =>
+  const work = () =>
     createApiKey({ db, clock: createClock() }, tenantId, {
       ...(options.name === undefined ? {} : { name: options.name }),
       ...(options.scope === undefined ? {} : { scopes: [...new Set(options.scope)] }),
       ...(options.expires === undefined ? {} : { expires_at: options.expires }),
       ...(options.network === undefined ? {} : { networks: [...options.network] }),
-    }),
+    })
+  const { keyId, apiKey } = await named(`There is no tenant ${tenantId}`, () =>
+    audited(db, { operation: 'createApiKey', target: tenantId, work }),
   )
   return {
     json: { key_id: keyId, api_key: apiKey },

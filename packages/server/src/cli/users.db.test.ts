@@ -1,4 +1,5 @@
 /** [contract 7.1] `postrider user`: links for people, without the API. */
+import { hostname } from 'node:os'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { runCli } from '../cli.ts'
@@ -65,4 +66,39 @@ it('user delete takes an id or an address, and names one that is not there', asy
       code: 1,
       err: `There is no user ${who}\n`,
     })
+})
+
+it('commands that change something are in the audit log, as the operator sees it', async () => {
+  await run('user', 'invite', 'carol@example.com', '--role', 'operator')
+  await run('user', 'invite', 'carol@example.com')
+  const { tenant_id, key_id } = (await run('tenant', 'create', 'Audited', '--json')).json()
+  await run('tenant', 'suspend', tenant_id)
+  await run('tenant', 'quota', tenant_id, '--queued-max', '5')
+  await run('key', 'create', tenant_id)
+  await run('key', 'revoke', key_id)
+  await run('key', 'revoke', 'key_x')
+  await run('tenant', 'delete', tenant_id, '--confirm', 'Audited')
+  await run('user', 'delete', 'carol@example.com')
+  await run('tenant', 'list')
+  const { rows: entries } = await database.db.query<Record<string, unknown>>(
+    `select tenant_id, actor, operation, target, status, from_address
+       from tenants_audit_entry order by entry_id desc limit 10`,
+  )
+  const user = expect.stringMatching(/^user_/)
+  expect(
+    entries.toReversed().map(({ operation, status, target }) => [operation, target, status]),
+  ).toEqual([
+    ['createUser', user, 200],
+    ['user invite', user, 200],
+    ['createTenant', tenant_id, 200],
+    ['updateTenant', tenant_id, 200],
+    ['updateTenant', tenant_id, 200],
+    ['createApiKey', tenant_id, 200],
+    ['revokeApiKey', key_id, 200],
+    ['revokeApiKey', 'key_x', 404],
+    ['deleteTenant', tenant_id, 200],
+    ['deleteUser', user, 200],
+  ])
+  for (const entry of entries)
+    expect(entry).toMatchObject({ actor: 'cli', tenant_id: '', from_address: hostname() })
 })

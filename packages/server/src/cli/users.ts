@@ -13,6 +13,7 @@ import {
 } from '../people/index.ts'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
+import { audited } from './audited.ts'
 import { json, named, type OnDatabase, type Result, table } from './output.ts'
 import { readAll } from './read-all.ts'
 
@@ -66,11 +67,16 @@ export function addUserCommands(program: Command, { onDatabase, config }: Deps):
 type LinkDeps = Parameters<typeof createSetupLink>[0]
 
 async function setupResult(deps: LinkDeps): Promise<Result> {
-  const url = await createSetupLink(deps)
-  if (url === undefined)
-    throw new ApiError('conflict', {
-      message: 'There is a user already: give an address, as in postrider user invite EMAIL',
-    })
+  const url = await audited(deps.db, {
+    operation: 'user invite',
+    async work() {
+      const made = await createSetupLink(deps)
+      if (made !== undefined) return made
+      throw new ApiError('conflict', {
+        message: 'There is a user already: give an address, as in postrider user invite EMAIL',
+      })
+    },
+  })
   return {
     json: { setup_url: url },
     text: `This link makes the first user. It works once, for an hour:\n\n  ${url}`,
@@ -84,7 +90,8 @@ async function inviteResult(
 ): Promise<Result> {
   const known = await findUserId(deps, email)
   if (known !== undefined) {
-    const url = await inviteAgain(deps, known)
+    const work = () => inviteAgain(deps, known)
+    const url = await audited(deps.db, { operation: 'user invite', target: known, work })
     return shownLink(known, url, 'There is this user already, with the same rights as before.')
   }
   const { role, tenant: tenants, name = email, content } = options
@@ -95,7 +102,11 @@ async function inviteResult(
     ...(tenants === undefined ? {} : { tenants: [...new Set(tenants)] }),
     ...(content === undefined ? {} : { content }),
   }
-  const { user, invitationUrl } = await createUser(deps, body, fullGrantor)
+  const { user, invitationUrl } = await audited(deps.db, {
+    operation: 'createUser',
+    work: () => createUser(deps, body, fullGrantor),
+    madeOf: (made) => made.user.userId,
+  })
   return shownLink(user.userId, invitationUrl, `Invited as ${role}.`)
 }
 
@@ -122,6 +133,7 @@ async function deleteResult(db: Db, who: string): Promise<Result> {
   const absence = `There is no user ${who}`
   const userId = await findUserId({ db }, who)
   if (userId === undefined) throw new ApiError('not_found', { message: absence })
-  await named(absence, () => deleteUser({ db }, userId))
+  const work = () => deleteUser({ db }, userId)
+  await named(absence, () => audited(db, { operation: 'deleteUser', target: userId, work }))
   return { json: { user_id: userId }, text: `Deleted ${userId}` }
 }

@@ -44,7 +44,7 @@ export function createPeople(deps: {
   readonly config: PeopleConfig
   readonly egress: Egress
 }) {
-  const { db } = deps
+  const { db, log } = deps
   const { publicUrl } = deps.config
   const cookies = createSessionCookies(publicUrl)
   const { session: cookie } = cookies
@@ -69,7 +69,7 @@ export function createPeople(deps: {
     routes(app: HttpApp) {
       peopleRoutes(app, { db, publicUrl })
       const isOidcOnly = deps.config.oidcOnly === true
-      sessionRoutes(app, { db, hashing, wrongLinks, sessions, cookie, limits, isOidcOnly })
+      sessionRoutes(app, { db, log, hashing, wrongLinks, sessions, cookie, limits, isOidcOnly })
       addOidc(app, deps, cookies)
     },
   }

@@ -1,6 +1,6 @@
 /**
  * Removes entries of the audit log that are older than `AUDIT_RETENTION`
- * (docs/reference/operator.md#acting-for-a-tenant).
+ * (docs/reference/operator.md#audit-log).
  */
 import type { Db } from '../platform/db/index.ts'
 import type { Logger } from '../platform/log.ts'

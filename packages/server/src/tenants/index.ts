@@ -29,6 +29,7 @@ export {
 } from './quotas/recount-usage.ts'
 export { overQuota } from './quotas/refuse-over-quota.ts'
 export { readSenders, type Senders } from './quotas/sender-store.ts'
+export { recordAudit } from './record-audit.ts'
 export { revokeApiKey } from './revoke-api-key.ts'
 export { findKeyOwner, listTenantIds } from './search-store.ts'
 export { findActivatedTenants, findHeldTenants } from './state-store.ts'

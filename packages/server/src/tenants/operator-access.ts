@@ -13,7 +13,11 @@ import type { Logger } from '../platform/log.ts'
 import { endAuditEntry, insertAuditEntry, noTenant } from './audit-store.ts'
 import { hasTenant } from './store.ts'
 
-const ACTED: Readonly<Record<string, string>> = { operator: 'operator.acted', user: 'user.acted' }
+const ACTED: Readonly<Record<string, string>> = {
+  operator: 'operator.acted',
+  user: 'user.acted',
+  cli: 'cli.acted',
+}
 
 export function createOperatorAccess({
   db,

@@ -152,7 +152,8 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
 
   addOperation(app, 'listAuditOfAllTenants', {
     summary: 'List what was changed for tenants, and by whom',
-    description: 'Newest first, for as long as entries are kept (`POSTRIDER_AUDIT_RETENTION`).',
+    description:
+      'With logins and commands. Newest first, for as long as entries are kept (`POSTRIDER_AUDIT_RETENTION`).',
     tag: 'Administration',
     query: listAuditOfAllTenantsQuery,
     answer: listAuditOfAllTenantsAnswer,
@@ -226,7 +227,7 @@ function keyRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
   addOperation(app, 'listAudit', {
     summary: 'List what was changed in your account, and by whom',
     description:
-      'What the operator changed for you, and what your keys changed of your keys: newest first, for as long as entries are kept (`POSTRIDER_AUDIT_RETENTION`).',
+      'What the operator and people changed for you, what your keys changed of your keys and members, and logins of your members: newest first, for as long as entries are kept (`POSTRIDER_AUDIT_RETENTION`).',
     tag: KEYS_TAG,
     query: listAuditQuery,
     answer: listAuditAnswer,

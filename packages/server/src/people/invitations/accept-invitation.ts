@@ -10,6 +10,7 @@ import { newId } from '../../platform/ids.ts'
 import { networkOf } from '../../platform/limits/address-network.ts'
 import type { FailureBudget } from '../../platform/limits/failure-budget.ts'
 import { checkName } from '../../tenants/index.ts'
+import { type CallOrigin, recordAccess } from '../record-access.ts'
 import { hashPassword } from '../sessions/password.ts'
 import { deleteSessionsOf } from '../sessions/session-store.ts'
 import { hashToken } from '../sessions/token.ts'
@@ -35,14 +36,14 @@ export interface AcceptDeps {
 export async function acceptInvitation(
   deps: AcceptDeps,
   body: AcceptInvitationBody,
-  address: string,
+  from: CallOrigin,
 ): Promise<StoredUser> {
   const tokenHash = hashToken(body.token)
-  const network = networkOf(address)
+  const network = networkOf(from.address)
   // The look-up waits for its turn, too: guesses leave the database to others.
   const { first, passwordHash, userId } = await deps.hashing.run(network, async () => {
     const invitation = await findInvitation(deps.db, tokenHash)
-    if (invitation === undefined) throw deps.wrongLinks.note(address) ?? gone()
+    if (invitation === undefined) throw deps.wrongLinks.note(from.address) ?? gone()
     const first = readFirstUser(body, invitation)
     return { ...invitation, first, passwordHash: await hashPassword(body.password) }
   })
@@ -58,6 +59,7 @@ export async function acceptInvitation(
     await noteLoginNetwork(tx, ownId, network)
     const user = await findUser(tx, ownId)
     if (user === undefined) throw gone()
+    await recordAccess(tx, user, { operation: 'acceptInvitation', status: 200 }, { from })
     return user
   })
 }

@@ -8,12 +8,16 @@ import { isForeignKeyViolation } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { hasContentByDefault } from '../../platform/http/sessions/decide-permission.ts'
 import { newId } from '../../platform/ids.ts'
+import type { Logger } from '../../platform/log.ts'
+import { recordAudit } from '../../tenants/index.ts'
 import { deleteInvitationsOf } from '../invitations/invitation-store.ts'
+import { type CallOrigin, recordFailure } from '../record-access.ts'
 import { deleteSessionsOf } from '../sessions/session-store.ts'
 import { refuseUsedAddress } from '../users/change-users.ts'
 import { readEmail } from '../users/read-email.ts'
 import type { StoredUser } from '../users/user.ts'
 import {
+  findUser,
   findUserByEmail,
   findUserByOidc,
   insertUser,
@@ -37,20 +41,52 @@ interface Identity {
 
 const NAME_CHARS_MAX = 200
 
-/** Answers the id of the user, who is made or changed as the claims say. */
-export async function userOfClaims(
-  { db, roleClaim }: { readonly db: Db; readonly roleClaim: string },
-  claims: Claims,
-): Promise<string> {
-  const identity = readIdentity(claims)
-  const work = (tx: Tx) => applyClaims(tx, identity, claims[roleClaim])
-  return await refuseUsedAddress(() => db.transaction(work)).catch((error: unknown) => {
-    if (!isForeignKeyViolation(error)) throw error
-    throw refuse('the role claim names a tenant that does not exist')
-  })
+export interface OidcLoginDeps {
+  readonly db: Db
+  readonly log: Logger
+  readonly roleClaim: string
 }
 
-async function applyClaims(tx: Tx, identity: Identity, claim: unknown): Promise<string> {
+/** Of the audit log: it is no operation. */
+export const oidcCallback = 'GET /ui/oidc/callback'
+
+/** The user, who is made or changed as the claims say. */
+export async function userOfClaims(
+  deps: OidcLoginDeps,
+  claims: Claims,
+  from: CallOrigin,
+): Promise<StoredUser> {
+  const identity = readIdentity(claims)
+  const work = (tx: Tx) => applyClaims(tx, identity, { claim: claims[deps.roleClaim], from })
+  try {
+    return await refuseUsedAddress(() => deps.db.transaction(work))
+  } catch (error) {
+    const refusal = isForeignKeyViolation(error)
+      ? refuse('the role claim names a tenant that does not exist')
+      : error
+    if (refusal instanceof ApiError && refusal.code === 'forbidden')
+      await endRefusedUser(deps, identity, from)
+    throw refusal
+  }
+}
+
+/** The provider names the user, and gives no rights any more: what is open ends, too. */
+async function endRefusedUser(
+  deps: OidcLoginDeps,
+  identity: Identity,
+  from: CallOrigin,
+): Promise<void> {
+  const user = await findUserByOidc(deps.db, identity)
+  if (user === undefined) return
+  await deleteSessionsOf(deps.db, user.userId)
+  recordFailure(deps, user.email, { operation: oidcCallback, status: 403 }, from)
+}
+
+async function applyClaims(
+  tx: Tx,
+  identity: Identity,
+  { claim, from }: { readonly claim: unknown; readonly from: CallOrigin },
+): Promise<StoredUser> {
   const linked = await findUserByOidc(tx, identity)
   const known = linked ?? (await findByAddress(tx, identity))
   const user = known === undefined ? undefined : await lockUser(tx, known.userId)
@@ -64,7 +100,36 @@ async function applyClaims(tx: Tx, identity: Identity, claim: unknown): Promise<
   if (linked === undefined) await endOtherLogins(tx, userId)
   await linkOidc(tx, userId, identity)
   await setMemberships(tx, userId, membershipsOf(rights, user))
-  return userId
+  const after = await findUser(tx, userId)
+  if (after === undefined) throw new Error('the user of a login is gone')
+  await recordChange(tx, { before: user, after, from })
+  return after
+}
+
+/** In each tenant where the role is another one, and the operator's for a role over all tenants. */
+async function recordChange(
+  tx: Tx,
+  o: {
+    readonly before: StoredUser | undefined
+    readonly after: StoredUser
+    readonly from: CallOrigin
+  },
+): Promise<void> {
+  const { after, before, from } = o
+  const roleIn = (user: StoredUser | undefined, tenantId: string) =>
+    user?.memberships.find((one) => one.tenantId === tenantId)?.role
+  const all = [...(before?.memberships ?? []), ...after.memberships].map((one) => one.tenantId)
+  const changed = [...new Set(all)].filter((id) => roleIn(before, id) !== roleIn(after, id))
+  const isOperators = (before?.operatorRole ?? null) !== after.operatorRole
+  const operation = before === undefined ? 'createUser' : 'updateUser'
+  const entry = { operation, status: 200 }
+  const record = (tenantIds: readonly string[]) =>
+    recordAudit(tx, {
+      ...{ tenantIds, actor: 'oidc', ...entry, target: after.userId },
+      ...{ from: from.address, requestId: from.requestId },
+    })
+  if (changed.length > 0) await record(changed)
+  if (isOperators) await record([])
 }
 
 /** An owner who invited the address may have used the link: what was set by it must not get the rights. */

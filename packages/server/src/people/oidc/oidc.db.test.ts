@@ -139,6 +139,76 @@ describe('a login by OIDC', () => {
   })
 })
 
+describe('what a login by OIDC changes', () => {
+  const entries = async () => (await admin('GET', '/audit')).body.entries
+
+  it('is in the audit log of each tenant where the role is another one', async () => {
+    const [acme, other] = [people.acme.tenantId, people.other.tenantId]
+    server.setClaims({ email: EMAIL, roles: [`viewer:${acme}`] })
+    await logIn()
+    const [{ actor: userId }] = await entries()
+    expect(await entries()).toMatchObject([
+      { actor: userId, operation: 'GET /ui/oidc/callback', tenant_id: acme, status: 303 },
+      { actor: 'oidc', operation: 'createUser', target: userId, tenant_id: acme },
+    ])
+    await logIn()
+    expect(await entries()).toHaveLength(3)
+    server.setClaims({ email: EMAIL, roles: [`viewer:${acme}`, `owner:${other}`] })
+    await logIn()
+    const [, , ofOther] = await entries()
+    expect(ofOther).toMatchObject({
+      ...{ actor: 'oidc', operation: 'updateUser', target: userId, tenant_id: other },
+      from: '192.0.2.7',
+    })
+    server.setClaims({ email: EMAIL, roles: 'operator' })
+    await logIn()
+    const changes = (await entries()).filter((one: { actor: string }) => one.actor === 'oidc')
+    expect(changes.slice(0, 3).map((one: { tenant_id: string }) => one.tenant_id)).toEqual([
+      ...[null, ...[acme, other].toSorted().toReversed()],
+    ])
+  })
+
+  it('ends the open sessions of a user whose roles are refused, and keeps the roles', async () => {
+    const acme = people.acme.tenantId
+    server.setClaims({ email: EMAIL, roles: [`viewer:${acme}`] })
+    const cookie = sessionOf(await logIn())
+    const bystander = await people.newPerson('viewer')
+    server.setClaims({ email: EMAIL, roles: 'king' })
+    expect(await logIn()).toMatchObject({ status: 403 })
+    expect(await ui('GET', '/ui/session', { cookie })).toMatchObject({ status: 401 })
+    expect(await ui('GET', '/ui/session', bystander)).toMatchObject({ status: 200 })
+    await expect
+      .poll(async () => (await entries())[0])
+      .toMatchObject({ actor: 'nobody', operation: 'GET /ui/oidc/callback', status: 403 })
+    server.setClaims({ email: EMAIL, roles: [`owner:tn_01ARZ3NDEKTSV4RRFFQ69G5FAV`] })
+    expect(await logIn()).toMatchObject({ status: 403 })
+    server.setClaims({ email: EMAIL, roles: [`viewer:${acme}`] })
+    const again = sessionOf(await logIn())
+    expect(await ui('GET', '/ui/session', { cookie: again })).toMatchObject({ status: 200 })
+  })
+
+  it('leaves a user of the same address alone, when somebody else is refused', async () => {
+    const { cookie } = await people.newPerson('viewer')
+    await people.db.query('update people_user set email = $1', [EMAIL])
+    server.setClaims({ email: EMAIL, roles: 'operator' })
+    expect(await logIn()).toMatchObject({ status: 403 })
+    expect(await ui('GET', '/ui/session', { cookie })).toMatchObject({ status: 200 })
+  })
+
+  it('makes a user of it whom nobody else has a link of: a higher role ends nothing', async () => {
+    const { userId } = await people.newPerson('viewer')
+    await people.db.query(
+      `update people_user set email = $1, inviter = '{"tenantId": null, "isOwner": false, "scopes": []}'`,
+      [EMAIL],
+    )
+    server.setClaims({ email: EMAIL, email_verified: true, roles: 'viewer' })
+    const cookie = sessionOf(await logIn())
+    const raised = await admin('PUT', `/users/${userId}`, { role: 'owner' })
+    expect(raised.body.invitation_url).toBeUndefined()
+    expect(await ui('GET', '/ui/session', { cookie })).toMatchObject({ status: 200 })
+  })
+})
+
 describe('the first login by OIDC of a user that somebody else invited', () => {
   it('leaves that one nothing: no password, no session and no invitation', async () => {
     // An owner who invites has the link, and may use it.

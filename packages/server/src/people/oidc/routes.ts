@@ -12,7 +12,7 @@ import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Cookie } from '../sessions/cookie.ts'
 import { callerOf, openSession } from '../sessions/log-in.ts'
-import { userOfClaims } from './log-in-by-oidc.ts'
+import { oidcCallback, userOfClaims } from './log-in-by-oidc.ts'
 import type { OidcProvider, PendingLogin } from './provider.ts'
 
 export interface OidcRoutesDeps {
@@ -52,8 +52,10 @@ export function oidcRoutes(app: FastifyInstance, deps: OidcRoutesDeps): void {
         log.warn({ err: error }, 'oidc.login_failed')
         throw failed()
       })
-      const userId = await userOfClaims(deps, claims)
-      return await openSession(db, userId, callerOf(request, session.name))
+      const caller = callerOf(request, session.name)
+      const user = await userOfClaims(deps, claims, caller)
+      const entry = { operation: oidcCallback, status: 303 }
+      return await openSession(db, user, { caller, entry })
     }
     const opened = await limiter.run(network, () => failures.useUnlessDone(network, finish))
     reply.header('set-cookie', [pending.cleared, session.holding(opened.token)])

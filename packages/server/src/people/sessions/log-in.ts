@@ -9,7 +9,10 @@ import { ApiError } from '../../platform/errors.ts'
 import { readCookie } from '../../platform/http/sessions/session.ts'
 import { newId } from '../../platform/ids.ts'
 import { networkOf } from '../../platform/limits/address-network.ts'
+import type { Logger } from '../../platform/log.ts'
+import { type Access, type CallOrigin, recordAccess, recordFailure } from '../record-access.ts'
 import { keyOf } from '../users/read-email.ts'
+import type { StoredUser } from '../users/user.ts'
 import { findUserByEmail, noteLoginNetwork } from '../users/user-store.ts'
 import type { LoginLimits } from './login-limits.ts'
 import { isPassword } from './password.ts'
@@ -20,14 +23,14 @@ import { hashToken, newToken } from './token.ts'
 const SESSIONS_MAX = 50
 const USER_AGENT_CHARS_MAX = 300
 
-export interface Caller {
-  readonly address: string
+export interface Caller extends CallOrigin {
   readonly userAgent: string | undefined
   /** The cookie that came with the login: that session ends. */
   readonly cookie: string | undefined
 }
 
 interface Request {
+  readonly id: string
   readonly clientAddress: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>> & {
     readonly cookie?: string | undefined
@@ -35,9 +38,11 @@ interface Request {
   }
 }
 
-export function callerOf({ clientAddress, headers }: Request, cookieName: string): Caller {
+export function callerOf({ clientAddress, headers, id }: Request, cookieName: string): Caller {
   const cookie = readCookie(headers.cookie, cookieName)
-  return { address: clientAddress, userAgent: headers['user-agent'], cookie }
+  return {
+    ...{ address: clientAddress, requestId: id, userAgent: headers['user-agent'], cookie },
+  }
 }
 
 export interface OpenedSession {
@@ -48,7 +53,12 @@ export interface OpenedSession {
 }
 
 export async function logIn(
-  deps: { readonly db: Db; readonly hashing: ConcurrencyLimiter; readonly limits: LoginLimits },
+  deps: {
+    readonly db: Db
+    readonly log: Logger
+    readonly hashing: ConcurrencyLimiter
+    readonly limits: LoginLimits
+  },
   body: CreateSessionBody,
   caller: Caller,
 ): Promise<OpenedSession> {
@@ -60,8 +70,12 @@ export async function logIn(
     return await deps.limits.attempt({ account, address: caller.address, isUsual }, async () => {
       const passwordHash = user?.passwordHash ?? null
       const isRight = await isPassword(body.password, passwordHash)
-      if (user === undefined || passwordHash === null || !isRight) throw wrongLogin()
-      return await openSession(deps.db, user.userId, caller, passwordHash)
+      if (user === undefined || passwordHash === null || !isRight) {
+        recordFailure(deps, account, { operation: 'createSession', status: 401 }, caller)
+        throw wrongLogin()
+      }
+      const entry = { operation: 'createSession', status: 201 }
+      return await openSession(deps.db, user, { caller, entry, passwordHash })
     })
   })
 }
@@ -70,26 +84,32 @@ function wrongLogin(): ApiError {
   return new ApiError('unauthorized', { message: 'The address or the password is wrong' })
 }
 
-/**
- * Always under a new token: one that somebody else put into the browser is worth nothing.
- *
- * @param passwordHash of the password that was given: it may have been replaced meanwhile
- */
+/** Always under a new token: one that somebody else put into the browser is worth nothing. */
 export async function openSession(
   db: Db,
-  userId: string,
-  caller: Caller,
-  passwordHash?: string,
+  user: Pick<StoredUser, 'userId' | 'memberships'>,
+  o: {
+    readonly caller: Caller
+    /** Of the audit log. */
+    readonly entry: Pick<Access, 'operation' | 'status'>
+    /** Of the password that was given: it may have been replaced meanwhile. */
+    readonly passwordHash?: string
+  },
 ): Promise<OpenedSession> {
+  const { caller, passwordHash } = o
+  const { userId } = user
   const { token, tokenHash } = newToken()
   const sessionId = newId('ses')
   const { address, cookie, userAgent = '' } = caller
   if (cookie !== undefined) await deleteSessionByHash(db, hashToken(cookie))
-  const isOpen = await insertSession(db, {
-    ...{ sessionId, userId, tokenHash, ip: address, passwordHash },
-    userAgent: userAgent.slice(0, USER_AGENT_CHARS_MAX),
+  await db.transaction(async (tx) => {
+    const isOpen = await insertSession(tx, {
+      ...{ sessionId, userId, tokenHash, ip: address, passwordHash },
+      userAgent: userAgent.slice(0, USER_AGENT_CHARS_MAX),
+    })
+    if (!isOpen) throw wrongLogin()
+    await recordAccess(tx, user, { ...o.entry, target: sessionId }, { from: caller })
   })
-  if (!isOpen) throw wrongLogin()
   await deleteSurplusSessions(db, userId, SESSIONS_MAX)
   await noteLoginNetwork(db, userId, networkOf(address))
   return { sessionId, userId, token }

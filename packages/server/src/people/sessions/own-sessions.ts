@@ -1,9 +1,10 @@
 /** The sessions of a user (docs/reference/people.md#sessions): what one tells of itself, all, and the end of one. */
 import type { GetSessionAnswer, ListedSession } from '@postrider/contract'
-import type { Db } from '../../platform/db/index.ts'
+import type { Db, Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Person } from '../../platform/http/sessions/session.ts'
 import { findTenantNames } from '../../tenants/index.ts'
+import { type CallOrigin, recordAccess } from '../record-access.ts'
 import { toWireUser } from '../users/user.ts'
 import { findUser } from '../users/user-store.ts'
 import {
@@ -54,9 +55,23 @@ export async function listOwnSessions(db: Db, person: Person): Promise<ListedSes
 
 /** Of nobody else: the session of another user is not found. */
 export async function endSession(
-  db: Db,
+  q: Queryable,
   { userId }: Pick<Person, 'userId'>,
   sessionId: string,
 ): Promise<void> {
-  if (!(await deleteSessionRow(db, { userId, sessionId }))) throw new ApiError('not_found')
+  if (!(await deleteSessionRow(q, { userId, sessionId }))) throw new ApiError('not_found')
+}
+
+/** The same, of a session that may be somewhere else. */
+export async function revokeSession(
+  db: Db,
+  person: Person,
+  o: { readonly sessionId: string; readonly from: CallOrigin },
+): Promise<void> {
+  const { from, sessionId } = o
+  await db.transaction(async (tx) => {
+    await endSession(tx, person, sessionId)
+    const entry = { operation: 'revokeSession', target: sessionId, status: 200 }
+    await recordAccess(tx, person, entry, { from })
+  })
 }

@@ -17,14 +17,16 @@ import { ApiError } from '../../platform/errors.ts'
 import { addOperation } from '../../platform/http/operation.ts'
 import type { SessionAccess } from '../../platform/http/sessions/session.ts'
 import { refuseForeignOrigin } from '../../platform/http/sessions/session-guard.ts'
+import type { Logger } from '../../platform/log.ts'
 import { type AcceptDeps, acceptInvitation } from '../invitations/accept-invitation.ts'
 import { toWireUser } from '../users/user.ts'
 import type { Cookie } from './cookie.ts'
 import { callerOf, logIn } from './log-in.ts'
 import type { LoginLimits } from './login-limits.ts'
-import { describeSession, endSession, listOwnSessions } from './own-sessions.ts'
+import { describeSession, endSession, listOwnSessions, revokeSession } from './own-sessions.ts'
 
 export interface SessionRoutesDeps extends AcceptDeps {
+  readonly log: Logger
   readonly sessions: SessionAccess
   readonly cookie: Cookie
   readonly limits: LoginLimits
@@ -52,7 +54,7 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): vo
     async handle({ body, request }) {
       refuseForeignOrigin(request, sessions)
       refusePasswords()
-      const user = await acceptInvitation(deps, body, request.clientAddress)
+      const user = await acceptInvitation(deps, body, callerOf(request, cookie.name))
       return { message: 'Password Set', user: toWireUser(user) }
     },
   })
@@ -110,8 +112,9 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): vo
     tag,
     answer: revokeSessionAnswer,
     params: sessionParams,
-    async handle({ params, person }) {
-      await endSession(db, person, params.session_id)
+    async handle({ params, person, request }) {
+      const from = callerOf(request, cookie.name)
+      await revokeSession(db, person, { sessionId: params.session_id, from })
       return { message: 'Session Ended' }
     },
   })

@@ -43,7 +43,7 @@ export interface Rights {
   readonly memberships: readonly Membership[]
 }
 
-/** Whoever invited a user had the link, and so may have set the password. */
+/** The inviter of a user had the link, and so may have set the password. */
 export interface Inviter extends Grantor {
   /** The only one for which roles could be given. null: all tenants. */
   readonly tenantId: string | null

@@ -3,6 +3,7 @@ import { updateMemberAnswer, updateUserAnswer } from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { cookieOf, type People, usePeople } from '../../../test/people.ts'
+import { createClock } from '../../platform/clock.ts'
 import { createApiKey } from '../../tenants/index.ts'
 
 const people: People = usePeople()
@@ -42,7 +43,7 @@ describe('a user whom an owner invited', () => {
     expect(await accept(user.link)).toMatchObject({ status: 404 })
     expect(await accept(raised.body.invitation_url)).toMatchObject({ status: 200 })
     expect(await logIn(EMAIL)).toMatchObject({ status: 201 })
-    // Whoever has the link now may give everything.
+    // The operator has the link now, and may give everything.
     const again = await admin('PUT', `/users/${user.userId}`, { role: 'operator' })
     expect(again.body).toMatchObject({ user: { role: 'operator', state: 'active' } })
     expect(again.body.invitation_url).toBeUndefined()
@@ -88,7 +89,7 @@ describe('a user whom an owner invited', () => {
 
 it('a user whom a key invited is invited anew for a role beyond the scopes of the key', async () => {
   const { apiKey } = await createApiKey(
-    { db: people.db, clock: { now: () => new Date() } },
+    { db: people.db, clock: createClock() },
     people.acme.tenantId,
     { scopes: ['keys', 'read'] },
   )

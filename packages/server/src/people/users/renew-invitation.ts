@@ -1,6 +1,6 @@
 /**
- * Whoever invited a user had the link, and may have set the password. So a user who gets more than that one may
- * give is invited anew, by whoever gives it (docs/reference/people.md#a-higher-role).
+ * The inviter of a user had the link, and may have set the password. So a user who gets rights that the inviter may
+ * not give is invited anew, by the one who gives them (docs/reference/people.md#a-higher-role).
  */
 import type { Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'

@@ -82,7 +82,7 @@ export function peopleRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void
   addOperation(app, 'updateUser', {
     summary: 'Change the name, the role or the tenants of a user',
     description:
-      'A new role is for all tenants of the user, and so is `content`. In a tenant that is added, the user has the highest role of the others. Open sessions have the new rights at once. A user who gets more than whoever made the invitation may give is invited anew: password and sessions end, and the answer has `invitation_url`.',
+      'A new role is for all tenants of the user, and so is `content`. In a tenant that is added, the user has the highest role of the others. Open sessions have the new rights at once. A user who gets rights that the inviter may not give is invited anew: password and sessions end, and the answer has `invitation_url`.',
     tag: USERS_TAG,
     params: userParams,
     body: updateUserBody,
@@ -148,7 +148,7 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
   addOperation(app, 'updateMember', {
     summary: 'Change what a person may do for your account',
     description:
-      'Open sessions have the new rights at once. A person who gets more than whoever made the invitation may give is invited anew: password and sessions end, and the answer has `invitation_url`. The last owner who can log in stays an owner: 409.',
+      'Open sessions have the new rights at once. A person who gets rights that the inviter may not give is invited anew: password and sessions end, and the answer has `invitation_url`. The last owner who can log in stays an owner: 409.',
     tag: MEMBERS_TAG,
     params: userParams,
     body: updateMemberBody,

@@ -57,7 +57,7 @@ function toJson({ tenantId, isOwner, scopes }: Inviter): string {
   return JSON.stringify({ tenantId, isOwner, scopes })
 }
 
-/** Whoever has the next link. */
+/** The one who has the next link. */
 export async function setInviter(tx: Tx, userId: string, inviter: Inviter): Promise<void> {
   const values = [userId, toJson(inviter)]
   await tx.query('update people_user set inviter = $2 where user_id = $1', values)

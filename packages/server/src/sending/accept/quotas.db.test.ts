@@ -15,14 +15,14 @@ import {
   getTenant,
   updateTenant,
 } from '../../tenants/index.ts'
-import { askedAnywayMax } from '../../tenants/quotas/known-refusals.ts'
-import { findTenant } from '../../tenants/state-store.ts'
 import { countQueued } from '../queue-watch/tenant-store.ts'
 import { type AcceptEmails, createAcceptEmails } from './accept-email.ts'
 import { cancelEmail } from './cancel-email.ts'
 import { checkEmail } from './check-email.ts'
 
 const DAY_MS = 86_400_000
+/** Refusals after which a tenant is refused from memory. */
+const askedAnywayMax = 20
 let database: TestDatabase
 let second: Db
 let statements: string[] = []
@@ -270,7 +270,7 @@ describe('a quota', () => {
     const setting = updateTenant(deps(), tenantId, { quotas: { emails_per_day: 2 } }).then(() => {
       isSet = true
     })
-    await expect.poll(async () => (await findTenant(db, tenantId))?.quotas.emails_per_day).toBe(2)
+    await expect.poll(async () => (await getTenant(deps(), tenantId)).quotas.emails_per_day).toBe(2)
     // Time enough to count without the one under way.
     await Promise.race([setting, setTimeout(300)])
     expect(isSet).toBe(false)
