@@ -1,6 +1,6 @@
 /** What the navigation leads to, in its order. An entry is there when its screen is. */
 import type { LinkProps } from '@tanstack/react-router'
-import { Building2, Gauge, type LucideIcon } from 'lucide-react'
+import { Building2, Gauge, type LucideIcon, Send } from 'lucide-react'
 import type { words } from './words.ts'
 
 export type NavName = keyof (typeof words)['en']['nav']
@@ -22,6 +22,10 @@ export interface NavGroup {
  */
 export const tenantNav: readonly NavGroup[] = [
   { entries: [{ name: 'overview', icon: Gauge, to: '/t/$tenantId' }] },
+  {
+    title: 'sending',
+    entries: [{ name: 'mailers', icon: Send, to: '/t/$tenantId/mailers' }],
+  },
 ]
 
 /** Of the operator: health, queues, tenants, search, system, users, oidc, audit. */

@@ -84,6 +84,18 @@ const overview = createRoute({
   component: lazyRouteComponent(() => import('../overview/overview-page.tsx'), 'OverviewPage'),
 })
 
+const mailers = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/mailers',
+  component: lazyRouteComponent(() => import('../mailers/mailers-page.tsx'), 'MailersPage'),
+})
+
+const mailer = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/mailers/$mailerId',
+  component: lazyRouteComponent(() => import('../mailers/mailer-page.tsx'), 'MailerPage'),
+})
+
 /** The pages of who runs the service. */
 export const operatorRoute = createRoute({
   getParentRoute: () => shellRoute,
@@ -106,7 +118,7 @@ export const routeTree = rootRoute.addChildren([
   shellRoute.addChildren([
     start,
     account,
-    tenantRoute.addChildren([overview]),
+    tenantRoute.addChildren([overview, mailers, mailer]),
     operatorRoute.addChildren([operatorStart]),
   ]),
 ])

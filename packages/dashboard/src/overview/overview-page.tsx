@@ -89,7 +89,7 @@ function Problems({ attention }: { readonly attention: readonly Attention[] }) {
           title={text.attention[reason]}
           action={
             mailer_id !== undefined ? (
-              <Link to="/t/$tenantId" params={{ tenantId }}>
+              <Link to="/t/$tenantId/mailers/$mailerId" params={{ tenantId, mailerId: mailer_id }}>
                 {text.look}
               </Link>
             ) : undefined

@@ -1,0 +1,80 @@
+/** Tests a mailer step by step: each with what the server said. */
+import type { TestStep } from '@postrider/client'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useSession } from '../session/session.ts'
+import { useTenant } from '../session/use-tenant.ts'
+import { TextInput } from '../ui/controls.ts'
+import { Dialog, DialogEnd } from '../ui/dialog.tsx'
+import { StateMark } from '../ui/state-mark.tsx'
+import { useWords } from '../words/define-words.ts'
+import { useFormat } from '../words/format.ts'
+import classes from './mailer-test.module.css'
+import { words } from './words.ts'
+
+export function MailerTest(o: {
+  readonly mailerId: string
+  readonly isOpen: boolean
+  readonly close: () => void
+}) {
+  const text = useWords(words)
+  return (
+    <Dialog title={text.testTitle} isOpen={o.isOpen} close={o.close} size="lg">
+      <Form mailerId={o.mailerId} close={o.close} />
+    </Dialog>
+  )
+}
+
+function Form({ mailerId, close }: { readonly mailerId: string; readonly close: () => void }) {
+  const text = useWords(words)
+  const { client } = useTenant()
+  const { user } = useSession()
+  const [to, setTo] = useState(user.email)
+  const test = useMutation({
+    mutationFn: () => client.testMailer({ mailer_id: mailerId, ...(to !== '' && { to }) }),
+  })
+  return (
+    <form
+      className={classes.form}
+      onSubmit={(event) => {
+        event.preventDefault()
+        test.mutate()
+      }}
+    >
+      <p>{text.testLead}</p>
+      <TextInput
+        label={text.testTo}
+        type="email"
+        value={to}
+        onChange={(event) => setTo(event.currentTarget.value)}
+      />
+      {test.data !== undefined && <Steps steps={test.data.steps} />}
+      <DialogEnd confirm={text.runTest} isBusy={test.isPending} error={test.error} close={close} />
+    </form>
+  )
+}
+
+function Steps({ steps }: { readonly steps: readonly TestStep[] }) {
+  const text = useWords(words)
+  const format = useFormat()
+  const isPassed = steps.every(({ ok }) => ok)
+  return (
+    <div aria-live="polite">
+      <ol className={classes.steps}>
+        {steps.map(({ step, ok, duration_ms, reply }, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: EHLO may come twice, each in its place
+          <li key={at}>
+            <StateMark tone={ok ? 'good' : 'bad'} isQuiet>
+              {text.steps[step]} <span className={classes.said}>{ok ? text.ok : text.notOk}</span>
+            </StateMark>
+            <span className={classes.time}>{format.duration(duration_ms)}</span>
+            <code>{reply}</code>
+          </li>
+        ))}
+      </ol>
+      <p>
+        <strong>{isPassed ? text.testPassed : text.testFailed}</strong>
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,128 @@
+/** All mailers of the tenant: whether they work, and what they did. */
+import type { ListedDomainMailer, ListedMailer } from '@postrider/client'
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { usePages } from '../api/use-pages.ts'
+import { ActionButton } from '../session/action-button.tsx'
+import { useTenant } from '../session/use-tenant.ts'
+import { Empty } from '../ui/answers.tsx'
+import { Sparkline } from '../ui/bar-chart.tsx'
+import { type Column, PagedTable } from '../ui/data-table.tsx'
+import { Card, Page } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import { useWords } from '../words/define-words.ts'
+import { useFormat } from '../words/format.ts'
+import { MailerStateMark } from './mailer-state.tsx'
+import { SmtpForm } from './smtp-form.tsx'
+import { smtpSnippets } from './snippets.ts'
+import { useActivity } from './use-activity.ts'
+import { words } from './words.ts'
+
+type Row = ListedMailer | ListedDomainMailer
+
+export function MailersPage() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const [isAdding, setAdding] = useState(false)
+  const pages = usePages({
+    key: [tenantId, 'mailers'],
+    name: 'mailers',
+    list: (page, options) => client.listMailers(page, options),
+    refreshMs: 20_000,
+  })
+  const add = (
+    <ActionButton
+      operation="configureSMTP"
+      leftSection={<Plus size={15} aria-hidden />}
+      onClick={() => setAdding(true)}
+    >
+      {text.addSmtp}
+    </ActionButton>
+  )
+  const columns: readonly Column<Row>[] = [
+    {
+      key: 'name',
+      head: text.name,
+      width: 'minmax(0, 1.5fr)',
+      isTitle: true,
+      cell: (row) => row.name,
+    },
+    {
+      key: 'address',
+      head: text.address,
+      width: 'minmax(0, 1.5fr)',
+      cell: (row) => (row.config_type === 'domain' ? row.config.domain : row.email),
+    },
+    { key: 'kind', head: text.kind, cell: (row) => text.kinds[row.config_type] },
+    {
+      key: 'state',
+      head: text.state,
+      width: '170px',
+      cell: (row) => <MailerStateMark state={row.state} />,
+    },
+    { key: 'day', head: text.day, width: '110px', cell: (row) => <Day mailerId={row.mailer_id} /> },
+    { key: 'last', head: text.lastFailure, cell: (row) => <LastFailure row={row} /> },
+  ]
+  return (
+    <Page title={text.mailers} lead={text.lead} actions={add}>
+      <Card isFlush>
+        <PagedTable
+          pages={pages}
+          label={text.mailers}
+          columns={columns}
+          rowKey={(row) => row.mailer_id}
+          link={(row) => ({
+            to: '/t/$tenantId/mailers/$mailerId',
+            params: { tenantId, mailerId: row.mailer_id },
+          })}
+          empty={
+            <Empty title={text.noMailers} action={add} {...smtpSnippets(location.origin)}>
+              {text.noMailersHelp}
+            </Empty>
+          }
+        />
+      </Card>
+      <SmtpForm isOpen={isAdding} close={() => setAdding(false)} />
+    </Page>
+  )
+}
+
+function Day({ mailerId }: { readonly mailerId: string }) {
+  const text = useWords(words)
+  const format = useFormat()
+  const { data } = useActivity(mailerId)
+  if (data === undefined) return null
+  const total = (name: 'sent' | 'deferred' | 'failed') =>
+    data.intervals.reduce((sum, interval) => sum + interval[name], 0)
+  const failed = total('deferred') + total('failed')
+  return (
+    <Sparkline
+      label={text.sentOf(format.integer(total('sent')), format.integer(failed))}
+      values={byHour(
+        data.intervals.map(({ sent, deferred, failed: lost }) => sent + deferred + lost),
+      )}
+      tone={failed > total('sent') ? 'bad' : 'info'}
+    />
+  )
+}
+
+/** Six intervals of ten minutes are an hour. */
+function byHour(values: readonly number[]): number[] {
+  const hours: number[] = []
+  values.forEach((value, at) => {
+    const hour = Math.floor(at / 6)
+    hours[hour] = (hours[hour] ?? 0) + value
+  })
+  return hours
+}
+
+function LastFailure({ row }: { readonly row: Row }) {
+  const text = useWords(words)
+  const [last] = row.last_errors
+  if (last === undefined) return <span>{text.noFailure}</span>
+  return (
+    <span title={last.provider_error}>
+      <Time at={last.at} />
+    </span>
+  )
+}

@@ -1,0 +1,25 @@
+/** A button of an operation. Who may not call it sees why. */
+import type { OperationId } from '@postrider/client'
+import type { ComponentProps } from 'react'
+import { Button } from '../ui/controls.ts'
+import { Hint } from '../ui/hint.tsx'
+import { useWords } from '../words/define-words.ts'
+import { useTenant } from './use-tenant.ts'
+import { words } from './words.ts'
+
+export function ActionButton({
+  operation,
+  ...button
+}: Omit<ComponentProps<typeof Button<'button'>>, 'component'> & {
+  readonly operation: OperationId
+}) {
+  const text = useWords(words)
+  const { may, isLooking } = useTenant()
+  if (may(operation)) return <Button {...button} />
+  return (
+    <Hint label={isLooking ? text.actFirst : text.notForRole}>
+      {/* Not `disabled`: keys must reach the reason. */}
+      <Button {...button} data-disabled aria-disabled onClick={(event) => event.preventDefault()} />
+    </Hint>
+  )
+}
