@@ -201,7 +201,7 @@ function TopReasons({ overview }: { readonly overview: Overview }) {
   const format = useFormat()
   const entries = overview.top_failed_reasons.map(({ failed_reason = '', totals }) => ({
     name: failed_reason,
-    value: totals.failed + totals.expired + totals.bounced,
+    value: totals.deferred + totals.failed + totals.expired + totals.bounced,
   }))
   return (
     <Card title={text.topReasons}>
