@@ -1,6 +1,18 @@
 /** What the navigation leads to, in its order. An entry is there when its screen is. */
 import type { LinkProps } from '@tanstack/react-router'
-import { Building2, Gauge, type LucideIcon, Send } from 'lucide-react'
+import {
+  Activity,
+  Building2,
+  Gauge,
+  KeyRound,
+  Layers,
+  type LucideIcon,
+  ScrollText,
+  Search,
+  Send,
+  Server,
+  Users,
+} from 'lucide-react'
 import type { words } from './words.ts'
 
 export type NavName = keyof (typeof words)['en']['nav']
@@ -28,7 +40,19 @@ export const tenantNav: readonly NavGroup[] = [
   },
 ]
 
-/** Of the operator: health, queues, tenants, search, system, users, oidc, audit. */
+/** Of the operator. */
 export const operatorNav: readonly NavGroup[] = [
-  { title: 'operator', entries: [{ name: 'tenants', icon: Building2, to: '/operator' }] },
+  {
+    title: 'operator',
+    entries: [
+      { name: 'tenants', icon: Building2, to: '/operator/tenants' },
+      { name: 'health', icon: Activity, to: '/operator/health' },
+      { name: 'queues', icon: Layers, to: '/operator/queues' },
+      { name: 'search', icon: Search, to: '/operator/search' },
+      { name: 'system', icon: Server, to: '/operator/system' },
+      { name: 'users', icon: Users, to: '/operator/users' },
+      { name: 'oidc', icon: KeyRound, to: '/operator/oidc' },
+      { name: 'audit', icon: ScrollText, to: '/operator/audit' },
+    ],
+  },
 ]

@@ -1,4 +1,5 @@
 /** All pages: their paths, what their addresses hold, and the screens, which are loaded when they are opened. */
+import type { QueueKind } from '@postrider/client'
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
 import { readOverviewSearch } from '../overview/range.ts'
@@ -6,6 +7,12 @@ import { clientOf } from '../session/client.ts'
 import { isOperator, type Session, sessionQuery } from '../session/session.ts'
 import { NotFound, Oops } from './not-found.tsx'
 import { Shell } from './shell.tsx'
+
+/** What an address holds by one name, as a text; numbers are read as such by the router. */
+function textOf<Name extends string>(name: Name, value: unknown): { [N in Name]?: string } {
+  if (typeof value !== 'string' && typeof value !== 'number') return {}
+  return String(value) === '' ? {} : ({ [name]: String(value) } as { [N in Name]?: string })
+}
 
 export const rootRoute = createRootRoute({ notFoundComponent: NotFound, errorComponent: Oops })
 
@@ -108,7 +115,72 @@ export const operatorRoute = createRoute({
 const operatorStart = createRoute({
   getParentRoute: () => operatorRoute,
   path: '/',
+  beforeLoad() {
+    throw redirect({ to: '/operator/tenants', replace: true })
+  },
+})
+
+const tenants = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/tenants',
+  validateSearch: ({ name }: Record<string, unknown>): { name?: string } => textOf('name', name),
   component: lazyRouteComponent(() => import('../operator/tenants-page.tsx'), 'TenantsPage'),
+})
+
+/** Not `$tenantId`: the frame takes a page with that for one of the tenant's own. */
+const operatedTenant = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/tenants/$id',
+  component: lazyRouteComponent(() => import('../operator/tenant-page.tsx'), 'TenantPage'),
+})
+
+const health = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/health',
+  component: lazyRouteComponent(() => import('../operator/health-page.tsx'), 'HealthPage'),
+})
+
+const queues = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/queues',
+  validateSearch: ({ kind }: Record<string, unknown>): { kind?: QueueKind } =>
+    kind === 'mailer' || kind === 'webhook' ? { kind } : {},
+  component: lazyRouteComponent(() => import('../operator/queues-page.tsx'), 'QueuesPage'),
+})
+
+const search = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/search',
+  validateSearch: ({ q }: Record<string, unknown>): { q?: string } => textOf('q', q),
+  component: lazyRouteComponent(() => import('../operator/search-page.tsx'), 'SearchPage'),
+})
+
+const system = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/system',
+  validateSearch: ({ find }: Record<string, unknown>): { find?: string } => textOf('find', find),
+  component: lazyRouteComponent(() => import('../operator/system-page.tsx'), 'SystemPage'),
+})
+
+const users = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/users',
+  /** `invite`: the dialog is open, for this tenant or, when it is empty, for none. */
+  validateSearch: ({ invite }: Record<string, unknown>): { invite?: string } =>
+    typeof invite === 'string' ? { invite } : {},
+  component: lazyRouteComponent(() => import('../operator/users-page.tsx'), 'UsersPage'),
+})
+
+const oidc = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/oidc',
+  component: lazyRouteComponent(() => import('../operator/oidc-page.tsx'), 'OidcPage'),
+})
+
+const audit = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('../operator/audit-page.tsx'), 'AuditPage'),
 })
 
 export const routeTree = rootRoute.addChildren([
@@ -119,6 +191,9 @@ export const routeTree = rootRoute.addChildren([
     start,
     account,
     tenantRoute.addChildren([overview, mailers, mailer]),
-    operatorRoute.addChildren([operatorStart]),
+    operatorRoute.addChildren([
+      ...[operatorStart, tenants, operatedTenant, health, queues],
+      ...[search, system, users, oidc, audit],
+    ]),
   ]),
 ])

@@ -1,41 +1,127 @@
-/** All tenants of the service. */
+/** All tenants of the service, with what they use. */
+import type { ListedTenant } from '@postrider/client'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
 import { clientOf } from '../session/client.ts'
 import { Empty } from '../ui/answers.tsx'
-import { Copyable } from '../ui/copy.tsx'
+import { Button, TextInput } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
+import { NothingMatches } from '../ui/filters.tsx'
 import { Card, Page } from '../ui/page.tsx'
+import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
+import { NewTenant } from './new-tenant.tsx'
+import { IfMay } from './read-only.tsx'
+import { tenantTones } from './states.ts'
+import { TenantUsage } from './tenant-usage.tsx'
 import { words } from './words.ts'
 
 export function TenantsPage() {
   const text = useWords(words)
+  const { name } = useSearch({ from: '/shell/operator/tenants' })
+  const navigate = useNavigate({ from: '/operator/tenants' })
+  const [typed, setTyped] = useState(name ?? '')
+  const [isOpen, setOpen] = useState(false)
   const pages = usePages({
-    key: ['operator', 'tenants'],
+    key: ['operator', 'tenants', name],
     name: 'tenants',
-    list: (page, options) => clientOf().listTenants(page, options),
+    list: (page, options) =>
+      clientOf().listTenants({ ...page, ...(name !== undefined && { name }) }, options),
   })
+  const find = (part: string) => {
+    setTyped(part)
+    void navigate({ search: part === '' ? {} : { name: part }, replace: true })
+  }
+  const create = (
+    <IfMay operation="createTenant">
+      <Button leftSection={<Plus size={15} aria-hidden />} onClick={() => setOpen(true)}>
+        {text.newTenant}
+      </Button>
+    </IfMay>
+  )
   return (
-    <Page title={text.tenants} lead={text.tenantsLead}>
+    <Page title={text.tenants} lead={text.tenantsLead} actions={create}>
+      <TextInput
+        type="search"
+        aria-label={text.findTenant}
+        placeholder={text.findTenant}
+        value={typed}
+        maxLength={200}
+        maw={360}
+        onChange={(event) => find(event.currentTarget.value)}
+      />
       <Card isFlush>
         <PagedTable
           pages={pages}
           label={text.tenants}
-          empty={<Empty title={text.noTenants}>{text.noTenantsHelp}</Empty>}
+          empty={
+            name === undefined ? (
+              <Empty
+                title={text.noTenants}
+                action={create}
+                curl={createByCurl}
+                typescript={createByClient}
+              >
+                {text.noTenantsHelp}
+              </Empty>
+            ) : (
+              <NothingMatches
+                filters={[{ name: text.namePart, value: name, drop: () => find('') }]}
+              />
+            )
+          }
           rowKey={({ tenant_id }) => tenant_id}
-          link={({ tenant_id }) => ({ to: '/t/$tenantId', params: { tenantId: tenant_id } })}
+          link={({ tenant_id }) => ({ to: '/operator/tenants/$id', params: { id: tenant_id } })}
           columns={[
-            { key: 'name', head: text.name, cell: ({ name }) => name, isTitle: true },
-            { key: 'id', head: text.id, cell: ({ tenant_id }) => <Copyable value={tenant_id} /> },
+            {
+              key: 'name',
+              head: text.name,
+              width: 'minmax(0, 2fr)',
+              cell: (one: ListedTenant) => one.name,
+              isTitle: true,
+            },
+            {
+              key: 'state',
+              head: text.state,
+              width: '150px',
+              cell: ({ state }) => (
+                <StateMark tone={tenantTones[state]}>{text.tenantStates[state]}</StateMark>
+              ),
+            },
+            ...(['emails_today', 'queued', 'storage_bytes'] as const).map((of) => ({
+              key: of,
+              head: {
+                emails_today: text.sentToday,
+                queued: text.waiting,
+                storage_bytes: text.stored,
+              }[of],
+              width: 'minmax(72px, 110px)',
+              align: 'end' as const,
+              cell: (one: ListedTenant) => <TenantUsage tenantId={one.tenant_id} of={of} />,
+            })),
             {
               key: 'created',
               head: text.created,
+              width: '130px',
               cell: ({ created_at }) => <Time at={created_at} />,
             },
           ]}
         />
       </Card>
+      <NewTenant isOpen={isOpen} close={() => setOpen(false)} />
     </Page>
   )
 }
+
+const createByCurl = `curl -X POST ${location.origin}/admin/v1/tenants \\
+  -H "Authorization: Bearer $POSTRIDER_ADMIN_TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d '{"name": "Shop"}'`
+
+const createByClient = `import { Postrider } from '@postrider/client'
+
+const postrider = new Postrider({ apiKey: adminToken, basePath: '${location.origin}' })
+const { tenant_id, api_key } = await postrider.createTenant({ name: 'Shop' })`

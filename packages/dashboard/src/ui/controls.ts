@@ -5,6 +5,7 @@ export {
   Button,
   Checkbox,
   Menu,
+  MultiSelect,
   PasswordInput,
   SegmentedControl,
   Select,

@@ -1,0 +1,132 @@
+/** What waits of mailers and webhooks over all tenants, late ones first. */
+import type { OperatedQueue, QueueKind } from '@postrider/client'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { usePages } from '../api/use-pages.ts'
+import { clientOf } from '../session/client.ts'
+import { Empty } from '../ui/answers.tsx'
+import { SegmentedControl } from '../ui/controls.ts'
+import { PagedTable } from '../ui/data-table.tsx'
+import { Card, Page } from '../ui/page.tsx'
+import { StateMark } from '../ui/state-mark.tsx'
+import { Time } from '../ui/time.tsx'
+import { useWords } from '../words/define-words.ts'
+import { useFormat } from '../words/format.ts'
+import { pageOfResult } from './find-page.ts'
+import { queueTone } from './states.ts'
+import { TenantLink } from './tenant-link.tsx'
+import { words } from './words.ts'
+
+const refreshMs = 10_000
+
+export function QueuesPage() {
+  const text = useWords(words)
+  const format = useFormat()
+  const { kind } = useSearch({ from: '/shell/operator/queues' })
+  const navigate = useNavigate({ from: '/operator/queues' })
+  const pages = usePages({
+    key: ['operator', 'queues', kind],
+    name: 'queues',
+    list: (page, options) =>
+      clientOf().getQueues({ ...page, ...(kind !== undefined && { kind }) }, options),
+    refreshMs,
+  })
+  const kinds: readonly ('all' | QueueKind)[] = ['all', 'mailer', 'webhook']
+  return (
+    <Page
+      title={text.queues}
+      lead={text.queuesLead}
+      actions={
+        <SegmentedControl
+          aria-label={text.kind}
+          value={kind ?? 'all'}
+          data={kinds.map((value) => ({ value, label: text.queueKinds[value] }))}
+          onChange={(value) =>
+            void navigate({
+              search: value === 'mailer' || value === 'webhook' ? { kind: value } : {},
+            })
+          }
+        />
+      }
+    >
+      <Card isFlush>
+        <PagedTable
+          pages={pages}
+          label={text.queues}
+          empty={
+            <Empty title={text.noQueues}>
+              {kind === undefined ? text.noQueuesHelp : text.noQueuesOfKind}
+            </Empty>
+          }
+          rowKey={idOf}
+          link={(queue) =>
+            pageOfResult({ kind: queue.kind, id: idOf(queue), tenant_id: queue.tenant_id })
+          }
+          linkLabel={(queue) => `${text.queueKind[queue.kind]} ${idOf(queue)}`}
+          columns={[
+            {
+              key: 'queue',
+              head: text.queue,
+              width: 'minmax(0, 1.6fr)',
+              isTitle: true,
+              cell: (queue) => (
+                <>
+                  {text.queueKind[queue.kind]} <code>{idOf(queue)}</code>
+                </>
+              ),
+            },
+            {
+              key: 'state',
+              head: text.state,
+              width: 'minmax(0, 1fr)',
+              cell: (queue) => (
+                <span title={queue.late ? lateness(queue) : undefined}>
+                  <StateMark tone={queueTone(queue)}>
+                    {queue.late ? `${text.late} · ${queue.state}` : queue.state}
+                  </StateMark>
+                </span>
+              ),
+            },
+            {
+              key: 'tenant',
+              head: text.tenant,
+              cell: ({ tenant_id }) => <TenantLink tenantId={tenant_id} />,
+            },
+            {
+              key: 'due',
+              head: text.due,
+              width: '84px',
+              align: 'end',
+              cell: ({ due }) => atMost(due),
+            },
+            {
+              key: 'waiting',
+              head: text.later,
+              width: '84px',
+              align: 'end',
+              cell: ({ waiting }) => atMost(waiting),
+            },
+            {
+              key: 'oldest',
+              head: text.oldest,
+              width: '140px',
+              cell: ({ oldest_at }) => (oldest_at === null ? '–' : <Time at={oldest_at} />),
+            },
+          ]}
+        />
+      </Card>
+    </Page>
+  )
+
+  function lateness(queue: OperatedQueue): string {
+    return queue.kind === 'mailer' ? text.lateMailer : text.lateWebhook
+  }
+
+  /** The service stops counting there. */
+  function atMost(count: number): string {
+    return count >= 10_000 ? `≥ ${format.integer(count)}` : format.integer(count)
+  }
+}
+
+function idOf(queue: OperatedQueue): string {
+  return queue.mailer_id ?? queue.webhook_id ?? ''
+}
