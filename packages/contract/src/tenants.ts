@@ -138,7 +138,17 @@ export type TenantUsage = Static<typeof tenantUsage>
 export const tenant = closedObject({ ...listedTenantFields, usage: tenantUsage })
 export type Tenant = Static<typeof tenant>
 
-export const listTenantsQuery = pageQuery
+export const listTenantsQuery = closedObject({
+  name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: tenantNameLengthMax,
+      description: 'Only those whose name has this in it, whatever the case',
+      examples: ['shop'],
+    }),
+  ),
+  ...pageQuery.properties,
+})
 export type ListTenantsQuery = Static<typeof listTenantsQuery>
 
 export const listTenantsAnswer = answer({

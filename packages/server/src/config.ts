@@ -162,14 +162,17 @@ export const variables = {
   },
   oidcIssuer: {
     name: 'OIDC_ISSUER',
-    type: checkedBy('an https URL, or an http URL on loopback, without query', checkIssuer),
+    type: {
+      ...checkedBy('an https URL, or an http URL on loopback, without query', checkIssuer),
+      show: String,
+    },
     defaultText: 'unset: people log in by a password',
     meaning:
       'The OIDC provider by which people log in to the dashboard: its issuer, letter by letter. Register `/ui/oidc/callback` below `PUBLIC_URL` there, as a redirect URI. A provider with a private address also needs `ALLOW_NETWORKS`',
   },
   oidcClientId: {
     name: 'OIDC_CLIENT_ID',
-    type: checkedBy('a text', (text) => text),
+    type: { ...checkedBy('a text', (text) => text), show: String },
     defaultText: 'required with `OIDC_ISSUER`',
     meaning: 'The client id of this service at the OIDC provider',
   },
@@ -182,7 +185,7 @@ export const variables = {
   },
   oidcRoleClaim: {
     name: 'OIDC_ROLE_CLAIM',
-    type: checkedBy('a text', (text) => text),
+    type: { ...checkedBy('a text', (text) => text), show: String },
     default: 'roles',
     meaning:
       'The claim of the ID token with the roles of a person: `role` or `role:tn_…`, or a list',

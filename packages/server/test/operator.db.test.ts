@@ -24,6 +24,9 @@ const SHOWN_ENV = {
   POSTRIDER_API_KEY: API_KEY,
   POSTRIDER_ROLES: 'api',
   POSTRIDER_SEND_LEASE: '90s',
+  POSTRIDER_OIDC_ISSUER: 'https://login.example.com/realm',
+  POSTRIDER_OIDC_CLIENT_ID: 'postrider',
+  POSTRIDER_OIDC_CLIENT_SECRET: 'canary-of-oidc',
   POSTRIDER_RSPAMD_URL: 'http://127.0.0.1:11333/canary-path',
 }
 
@@ -203,8 +206,15 @@ describe('getSystem', () => {
     expect(settings.get('POSTRIDER_SEND_LEASE')).toMatchObject({ ...shown, value: '90s' })
     expect(settings.get('POSTRIDER_ROLES')).toMatchObject({ ...shown, value: 'api' })
     expect(settings.get('POSTRIDER_SEND_MAX_ATTEMPTS')).toMatchObject({ ...shown, value: '5' })
+    const issuer = 'https://login.example.com/realm'
+    expect(settings.get('POSTRIDER_OIDC_ISSUER')).toMatchObject({ ...shown, value: issuer })
+    expect(settings.get('POSTRIDER_OIDC_ROLE_CLAIM')).toMatchObject({ ...shown, value: 'roles' })
     const hidden = { value: null, is_set: true, is_shown: false }
-    for (const name of ['DATABASE_URL', 'SECRET_KEYS', 'ADMIN_TOKEN', 'API_KEY', 'RSPAMD_URL'])
+    const secretNames = [
+      ...['DATABASE_URL', 'SECRET_KEYS', 'ADMIN_TOKEN', 'API_KEY', 'RSPAMD_URL'],
+      'OIDC_CLIENT_SECRET',
+    ]
+    for (const name of secretNames)
       expect({ name, ...settings.get(`POSTRIDER_${name}`) }).toMatchObject(hidden)
     const text = JSON.stringify(system)
     const secrets = [ADMIN_TOKEN, Buffer.alloc(32, 7).toString('base64'), API_KEY]

@@ -1,5 +1,5 @@
 /** Pages of tenants, and of one tenant's keys: newest first (docs/reference/http.md#lists). */
-import type { ApiKey, ListedTenant, PageQuery } from '@postrider/contract'
+import type { ApiKey, ListedTenant, ListTenantsQuery, PageQuery } from '@postrider/contract'
 import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'
@@ -15,10 +15,14 @@ type WithToken = { readonly nextPageToken?: string }
 
 export async function pageOfTenants(
   deps: { readonly db: Db },
-  query: PageQuery,
+  query: ListTenantsQuery,
 ): Promise<{ tenants: ListedTenant[] } & WithToken> {
   const page = readPage(query, 'tenants', /^tn_[0-9A-Z]{26}$/)
-  const found = await listTenants(deps.db, { before: page.before, limit: page.limit + 1 })
+  const found = await listTenants(deps.db, {
+    before: page.before,
+    limit: page.limit + 1,
+    namePart: query.name,
+  })
   const { rows, ...token } = cutPage(found, page, (row) => row.tenantId)
   return { tenants: rows.map(toWireTenant), ...token }
 }

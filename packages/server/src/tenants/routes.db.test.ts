@@ -122,6 +122,19 @@ describe('listTenants', () => {
     expect(new Set(seen).size).toBe(seen.length)
   })
 
+  it('finds by a part of the name, whatever the case, and takes nothing in it for a pattern', async () => {
+    const names = ['Quince 50%', 'QUINCE_50', 'Quinces']
+    for (const name of names) await newTenant(name)
+    const named = async (part: string) => {
+      const response = await admin('GET', `/tenants?name=${encodeURIComponent(part)}`)
+      return response.json().tenants.map(({ name }: { name: string }) => name)
+    }
+    expect(await named('quince')).toEqual(names.toReversed())
+    expect(await named('quince_5')).toEqual(['QUINCE_50'])
+    expect(await named('0%')).toEqual(['Quince 50%'])
+    expect((await admin('GET', '/tenants?name=')).json().errors).toMatchObject([{ path: '/name' }])
+  })
+
   it('answers 400 to a page token of listApiKeys', async () => {
     const pageToken = pageTokenAfter({ mark: 'keys' }, newId('key'))
     expect((await admin('GET', `/tenants?pageToken=${pageToken}`)).statusCode).toBe(400)

@@ -46,12 +46,19 @@ const TENANT = `tenant_id as "tenantId", name, state, created_at as "createdAt",
 
 export async function listTenants(
   q: Queryable,
-  o: { readonly before: string | undefined; readonly limit: number },
+  o: {
+    readonly before: string | undefined
+    readonly limit: number
+    /** Has to be in the name, whatever the case. */
+    readonly namePart?: string | undefined
+  },
 ): Promise<Tenant[]> {
   const { rows } = await q.query<Tenant>(
     `select ${TENANT} from tenants_tenant
-     where $1::text is null or tenant_id < $1 order by tenant_id desc limit $2`,
-    [o.before ?? null, o.limit],
+     where ($1::text is null or tenant_id < $1)
+       and ($3::text is null or strpos(lower(name), lower($3)) > 0)
+     order by tenant_id desc limit $2`,
+    [o.before ?? null, o.limit, o.namePart ?? null],
   )
   return rows
 }
