@@ -2,6 +2,7 @@
 import type { QueueKind } from '@postrider/client'
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
+import { readSystemSearch } from '../operator/system-tabs.ts'
 import { readOverviewSearch } from '../overview/range.ts'
 import { clientOf } from '../session/client.ts'
 import { isOperator, type Session, sessionQuery } from '../session/session.ts'
@@ -158,7 +159,7 @@ const search = createRoute({
 const system = createRoute({
   getParentRoute: () => operatorRoute,
   path: '/system',
-  validateSearch: ({ find }: Record<string, unknown>): { find?: string } => textOf('find', find),
+  validateSearch: readSystemSearch,
   component: lazyRouteComponent(() => import('../operator/system-page.tsx'), 'SystemPage'),
 })
 

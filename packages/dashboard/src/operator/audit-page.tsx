@@ -19,6 +19,8 @@ const outcomeTones = { done: 'good', refused: 'bad', unfinished: 'warn' } as con
 export function AuditPage() {
   const text = useWords(words)
   const people = useUserNames()
+  /** Who is no person and no key. */
+  const others: Readonly<Record<string, string>> = text.actors
   const pages = usePages({
     key: ['operator', 'audit'],
     name: 'entries',
@@ -32,6 +34,7 @@ export function AuditPage() {
       isTitle: true,
       cell: ({ operation }) => <code title={operation}>{operation}</code>,
     },
+    { key: 'when', head: text.when, width: '120px', cell: ({ at }) => <Time at={at} /> },
     {
       key: 'outcome',
       head: text.outcome,
@@ -49,9 +52,7 @@ export function AuditPage() {
       key: 'who',
       head: text.who,
       cell: ({ actor }) => (
-        <span title={actor}>
-          {actor === 'operator' ? text.byToken : (people.get(actor) ?? <code>{actor}</code>)}
-        </span>
+        <span title={actor}>{others[actor] ?? people.get(actor) ?? <code>{actor}</code>}</span>
       ),
     },
     {
@@ -65,7 +66,6 @@ export function AuditPage() {
       head: text.target,
       cell: ({ target }) => (target === null ? '–' : <Copyable value={target} />),
     },
-    { key: 'when', head: text.when, width: '120px', cell: ({ at }) => <Time at={at} /> },
     {
       key: 'from',
       head: text.from,

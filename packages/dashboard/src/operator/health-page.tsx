@@ -1,6 +1,7 @@
 /** Health: what doctor checks, the worst first, each with what was found and what to do. */
 import type { GetHealthAnswer, HealthCheck } from '@postrider/client'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { RefreshCw } from 'lucide-react'
 import { clientOf } from '../session/client.ts'
 import { Answer } from '../ui/answers.tsx'
@@ -12,10 +13,13 @@ import { Card, Page, Row } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
+import { LinkedIds } from './linked-ids.tsx'
 import { healthTones, worstFirst } from './states.ts'
 import { words } from './words.ts'
 
 const refreshMs = 30_000
+/** Checks of what waits: the list of queues says more. */
+const waits = new Set(['send queue', 'retries', 'webhooks', 'webhook backlog'])
 
 export function HealthPage() {
   const text = useWords(words)
@@ -60,8 +64,11 @@ function Checks({ health }: { readonly health: GetHealthAnswer['health'] }) {
           tone={healthTones[state]}
           word={text.checkStates[state]}
           title={check}
+          {...(waits.has(check) && { action: <Link to="/operator/queues">{text.toQueues}</Link> })}
         >
-          <p>{detail}</p>
+          <p>
+            <LinkedIds>{detail}</LinkedIds>
+          </p>
           {fix !== null && (
             <p>
               <strong>{text.remedy}:</strong> {fix}

@@ -81,7 +81,7 @@ export function QueuesPage() {
               cell: (queue) => (
                 <span title={queue.late ? lateness(queue) : undefined}>
                   <StateMark tone={queueTone(queue)}>
-                    {queue.late ? `${text.late} · ${queue.state}` : queue.state}
+                    {queue.late ? `${text.late} · ${stateOf(queue)}` : stateOf(queue)}
                   </StateMark>
                 </span>
               ),
@@ -90,6 +90,12 @@ export function QueuesPage() {
               key: 'tenant',
               head: text.tenant,
               cell: ({ tenant_id }) => <TenantLink tenantId={tenant_id} />,
+            },
+            {
+              key: 'oldest',
+              head: text.oldest,
+              width: '140px',
+              cell: ({ oldest_at }) => (oldest_at === null ? '–' : <Time at={oldest_at} />),
             },
             {
               key: 'due',
@@ -105,17 +111,17 @@ export function QueuesPage() {
               align: 'end',
               cell: ({ waiting }) => atMost(waiting),
             },
-            {
-              key: 'oldest',
-              head: text.oldest,
-              width: '140px',
-              cell: ({ oldest_at }) => (oldest_at === null ? '–' : <Time at={oldest_at} />),
-            },
           ]}
         />
       </Card>
     </Page>
   )
+
+  /** In the service's word where there is no other. */
+  function stateOf({ state }: OperatedQueue): string {
+    const known: Readonly<Record<string, string>> = text.queueStates
+    return known[state] ?? state
+  }
 
   function lateness(queue: OperatedQueue): string {
     return queue.kind === 'mailer' ? text.lateMailer : text.lateWebhook

@@ -53,10 +53,11 @@ export function outcomeOf(status: number | null): 'done' | 'refused' | 'unfinish
   return status < 400 ? 'done' : 'refused'
 }
 
-/** What somebody typed for a quota. Undefined: it is none. */
+/** What somebody typed for a quota; thousands may stand apart. Undefined: it is none. */
 export function readQuota(text: string): number | null | undefined {
-  const digits = text.replaceAll(/[\s.,'_]/g, '')
-  if (digits === '') return null
-  const value = Number(digits)
-  return /^\d+$/.test(digits) && Number.isSafeInteger(value) ? value : undefined
+  const typed = text.trim()
+  if (typed === '') return null
+  if (!/^(?:\d+|\d{1,3}(?:[\s.,'’_]\d{3})+)$/.test(typed)) return undefined
+  const value = Number(typed.replaceAll(/\D/g, ''))
+  return Number.isSafeInteger(value) ? value : undefined
 }

@@ -3,15 +3,16 @@ import type { GetSystemAnswer, SystemSetting } from '@postrider/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Answer } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
-import { TextInput } from '../ui/controls.ts'
+import { Tabs, TextInput } from '../ui/controls.ts'
 import { DataTable } from '../ui/data-table.tsx'
 import { NothingMatches } from '../ui/filters.tsx'
 import { Meter } from '../ui/meter.tsx'
-import { Card, Fields, Page } from '../ui/page.tsx'
+import { Card, Fields, Page, Stack } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
+import { systemTabs } from './system-tabs.ts'
 import { useSystem } from './use-system.ts'
 import { words } from './words.ts'
 
@@ -20,17 +21,34 @@ type System = GetSystemAnswer['system']
 export function SystemPage() {
   const text = useWords(words)
   const query = useSystem()
+  const { tab = 'processes' } = useSearch({ from: '/shell/operator/system' })
+  const navigate = useNavigate({ from: '/operator/system' })
+  const choose = (value: string | null) => {
+    const chosen = systemTabs.find((one) => one === value)
+    void navigate({ search: chosen === undefined || chosen === 'processes' ? {} : { tab: chosen } })
+  }
   return (
     <Page title={text.system} lead={text.systemLead}>
-      <Answer query={query}>
-        {({ system }) => (
-          <>
-            <Processes processes={system.processes} />
-            <Storage database={system.database} tables={system.tables} />
-            <Configuration settings={system.configuration} />
-          </>
-        )}
-      </Answer>
+      <Tabs value={tab} onChange={choose} keepMounted={false}>
+        <Tabs.List aria-label={text.system}>
+          {systemTabs.map((value) => (
+            <Tabs.Tab key={value} value={value}>
+              {text.tabs[value]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={tab} pt={20}>
+          <Answer query={query}>
+            {({ system }) => (
+              <Stack>
+                {tab === 'processes' && <Processes processes={system.processes} />}
+                {tab === 'storage' && <Storage database={system.database} tables={system.tables} />}
+                {tab === 'configuration' && <Configuration settings={system.configuration} />}
+              </Stack>
+            )}
+          </Answer>
+        </Tabs.Panel>
+      </Tabs>
     </Page>
   )
 }
@@ -125,6 +143,13 @@ function Storage({ database, tables }: Pick<System, 'database' | 'tables'>) {
               cell: ({ name }) => <code>{name}</code>,
             },
             {
+              key: 'share',
+              head: text.share,
+              cell: ({ bytes }) => (
+                <Meter label={text.share} share={bytes / Math.max(1, database.bytes)} tone="info" />
+              ),
+            },
+            {
               key: 'size',
               head: text.size,
               width: '110px',
@@ -137,13 +162,6 @@ function Storage({ database, tables }: Pick<System, 'database' | 'tables'>) {
               width: '110px',
               align: 'end',
               cell: ({ rows }) => format.integer(rows),
-            },
-            {
-              key: 'share',
-              head: text.share,
-              cell: ({ bytes }) => (
-                <Meter label={text.share} share={bytes / Math.max(1, database.bytes)} tone="info" />
-              ),
             },
           ]}
         />

@@ -63,7 +63,7 @@ function Used({ tenant, name }: { readonly tenant: Tenant; readonly name: QuotaN
   if (quota === null) return `${show(used)} (${text.noQuota})`
   const tone = usageTone(used, quota)
   return (
-    <Stack>
+    <>
       <Row>
         <span>{text.ofQuota(show(used), show(quota))}</span>
         {tone !== 'good' && (
@@ -71,7 +71,7 @@ function Used({ tenant, name }: { readonly tenant: Tenant; readonly name: QuotaN
         )}
       </Row>
       <Meter label={text.quotaNames[name]} share={quota === 0 ? 1 : used / quota} tone={tone} />
-    </Stack>
+    </>
   )
 }
 

@@ -91,6 +91,12 @@ export function TenantsPage() {
                 <StateMark tone={tenantTones[state]}>{text.tenantStates[state]}</StateMark>
               ),
             },
+            {
+              key: 'created',
+              head: text.created,
+              width: '130px',
+              cell: ({ created_at }) => <Time at={created_at} />,
+            },
             ...(['emails_today', 'queued', 'storage_bytes'] as const).map((of) => ({
               key: of,
               head: {
@@ -102,12 +108,6 @@ export function TenantsPage() {
               align: 'end' as const,
               cell: (one: ListedTenant) => <TenantUsage tenantId={one.tenant_id} of={of} />,
             })),
-            {
-              key: 'created',
-              head: text.created,
-              width: '130px',
-              cell: ({ created_at }) => <Time at={created_at} />,
-            },
           ]}
         />
       </Card>

@@ -88,12 +88,25 @@ export function EditUser({ user, close, onChanged }: Closing & { readonly user: 
   })
   const update = useMutation({
     mutationFn: () => clientOf().updateUser({ user_id: user.user_id, ...bodyOf(draft) }),
-    onSuccess() {
+    onSuccess({ invitation_url: link }) {
+      if (link !== undefined) return
       close()
       tellDone(text.userChanged)
     },
     onSettled: onChanged,
   })
+  const link = update.data?.invitation_url
+  if (link !== undefined) {
+    return (
+      <ShownOnce
+        title={text.newLink(user.name)}
+        help={text.newLinkHelp}
+        label={text.invite}
+        secret={link}
+        close={close}
+      />
+    )
+  }
   return (
     <UserDialog
       title={text.editUser(user.name)}
