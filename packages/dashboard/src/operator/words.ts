@@ -427,7 +427,7 @@ export const words = defineWords(
     inviteMember: 'Jemanden einladen',
     manageMembers: 'Im Mandanten verwalten',
 
-    health: 'Gesundheit',
+    health: 'Zustand',
     healthLead: 'Was „postrider doctor“ prüft, alle halbe Minute am laufenden Dienst.',
     checkedAt: 'Geprüft',
     checkAgain: 'Erneut prüfen',
