@@ -24,6 +24,7 @@ const body = Type.Object(
     event: Type.Optional(Type.Enum(['A', 'B'])),
     count: Type.Optional(Type.Integer({ minimum: 1 })),
     either: Type.Optional(Type.Union([Type.Literal('x'), Type.Literal('y')])),
+    mode: Type.Optional(Type.Union([Type.Enum(['p', 'q']), Type.Null()])),
     at: Type.Optional(Type.String({ examples: ['2026-11-20T18:00:00Z'] })),
     by: Type.Optional(
       Type.Object({
@@ -192,6 +193,7 @@ describe('400 validation_failed', () => {
     [{ ...good, to: [{ email: 'a', x: 1 }] }, '/to/0/x', 'is not a known field'],
     [{ ...good, event: 'C' }, '/event', 'must be one of A, B'],
     [{ ...good, either: 'z' }, '/either', 'must be one of x, y'],
+    [{ ...good, mode: 'z' }, '/mode', 'must be one of p, q or null'],
     [{ ...good, count: '1' }, '/count', 'must be an integer'],
     [{ ...good, count: 0 }, '/count', 'must be at least 1'],
     [{ ...good, Subject: 'x' }, '/Subject', 'is not a known field; did you mean subject?'],

@@ -165,13 +165,17 @@ function suchAs(schema: ShownSchema | undefined): string {
 }
 
 function alternativesSentence(alternatives: readonly ErrorObject[]): string {
-  const values = alternatives.flatMap(({ keyword, params }) =>
-    keyword === 'const' ? [String(params.allowedValue)] : [],
-  )
-  if (values.length > 0) return `must be one of ${[...new Set(values)].join(', ')}`
-  const types = alternatives.flatMap(({ keyword, params }) =>
+  const values = alternatives.flatMap(({ keyword, params }) => {
+    if (keyword === 'const') return [String(params.allowedValue)]
+    return keyword === 'enum' ? params.allowedValues.map(String) : []
+  })
+  const types: string[] = alternatives.flatMap(({ keyword, params }) =>
     keyword === 'type' ? [params.type].flat() : [],
   )
+  if (values.length > 0) {
+    const orNull = types.includes('null') ? ' or null' : ''
+    return `must be one of ${[...new Set(values)].join(', ')}${orNull}`
+  }
   return types.length > 0 ? `must be ${typeNames([...new Set(types)])}` : 'is not valid'
 }
 
