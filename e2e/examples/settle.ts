@@ -110,6 +110,7 @@ const OF_MACHINE: Readonly<Record<string, unknown>> = {
       late: true,
       due: 12,
       waiting: 3,
+      held: 0,
       oldest_at: '2026-11-20T13:01:02.123Z',
     },
   ],

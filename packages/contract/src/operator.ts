@@ -58,7 +58,7 @@ export const operatedQueue = closedObject(
     tenant_id: Type.String({ description: 'Whose it is' }),
     state: Type.String({
       description:
-        'Of a mailer: `active`, `deactivated`, `disabled`, or `deleted`. Of a webhook: `active`, `failing`, `dormant`, `paused` or `idle`',
+        'Of a mailer: `active`, `deactivated`, `disabled`, `deleted`, `tenant_suspended` or `tenant_deleting`. Of a webhook: `active`, `failing`, `dormant`, `paused` or `idle`',
     }),
     late: Type.Boolean({
       description:
@@ -66,7 +66,11 @@ export const operatedQueue = closedObject(
     }),
     due: Type.Integer({ description: 'Mail that could be sent now, or events that wait' }),
     waiting: Type.Integer({
-      description: 'Mail for a later attempt or held, or deliveries that are tried again',
+      description: 'Mail for a later attempt, or deliveries that are tried again',
+    }),
+    held: Type.Integer({
+      description:
+        'Mail that waits for its mailer to be active, or its tenant; or events of a paused webhook',
     }),
     oldest_at: timestampOrNull('Since when the oldest is due, or waits'),
   },

@@ -18,6 +18,7 @@ export type GetOverviewQuery = Static<typeof getOverviewQuery>
 
 /** Why something is to be looked at. */
 export const attentionReasons = [
+  'tenant_suspended',
   'mailer_deactivated',
   'mail_held',
   'mailer_failing',
@@ -37,12 +38,15 @@ export const attention = closedObject(
     webhook_id: Type.Optional(Type.String({ description: 'A webhook' })),
     reason: Type.Enum([...attentionReasons], {
       description:
-        '`mailer_deactivated`: its login was rejected; `mail_held`: a disabled mailer has mail; `mailer_failing`: mail waits for another attempt because of its mailer; `queue_late`: mail has been due for over a minute, and limits do not explain it; `webhook_failing`: its requests fail',
+        '`tenant_suspended`: the operator suspended the tenant, which sends nothing; `mailer_deactivated`: its login was rejected; `mail_held`: a disabled mailer has mail; `mailer_failing`: mail waits for another attempt because of its mailer; `queue_late`: mail has been due for over a minute, and limits do not explain it; `webhook_failing`: its requests fail',
     }),
     since: timestampOrNull('Since when, where that is known'),
     detail: Type.String({ description: 'What was found, often in the words of a server' }),
   },
-  { description: 'Something to look at; it has the id of a mailer or of a webhook' },
+  {
+    description:
+      'Something to look at; it has the id of a mailer or of a webhook, unless it is about the tenant',
+  },
 )
 export type Attention = Static<typeof attention>
 
@@ -52,6 +56,9 @@ const queued = {
       'Recipients in the send queue: due, under way, waiting for another attempt, or held. Above 10,000 it may be an estimate',
   }),
   due: Type.Integer({ description: 'Those of them that could be sent now' }),
+  held: Type.Integer({
+    description: 'Those of them that wait for their mailer to be active, or their tenant',
+  }),
   oldest_due_at: timestampOrNull('When the oldest due one became due'),
 }
 

@@ -6,6 +6,7 @@
 import { type Static, Type } from 'typebox'
 import { answer, closedObject, plainAnswer, timestamp } from './common.ts'
 import { user, userEmailLengthMax, userMembership, userNameLengthMax } from './people.ts'
+import { tenantState } from './tenants.ts'
 
 /** Every operation of a session is called under this prefix, which stands before its path. */
 export const sessionApiPrefix = '/ui/api'
@@ -61,7 +62,11 @@ export const createSessionBody = closedObject({
 export type CreateSessionBody = Static<typeof createSessionBody>
 
 export const sessionTenant = closedObject(
-  { ...userMembership.properties, name: Type.String({ description: 'Name of the tenant' }) },
+  {
+    ...userMembership.properties,
+    name: Type.String({ description: 'Name of the tenant' }),
+    state: tenantState,
+  },
   { description: 'A tenant that the session may name in `X-Postrider-Tenant`' },
 )
 export type SessionTenant = Static<typeof sessionTenant>

@@ -103,13 +103,15 @@ export const quotas = closedObject(
 )
 export type Quotas = Static<typeof quotas>
 
+export const tenantState = Type.Enum([...tenantStates, 'deleting'], {
+  description:
+    '`suspended`: sends nothing, and its waiting mail is held. `deleting`: its keys are gone, and everything that it has is being removed',
+})
+
 const listedTenantFields = {
   tenant_id: tenantId,
   name: Type.String({ description: 'For people' }),
-  state: Type.Enum([...tenantStates, 'deleting'], {
-    description:
-      '`suspended`: sends nothing, and its waiting mail is held. `deleting`: its keys are gone, and everything that it has is being removed',
-  }),
+  state: tenantState,
   quotas,
   created_at: timestamp('When it was created'),
 }

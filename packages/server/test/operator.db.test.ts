@@ -152,19 +152,19 @@ describe('getQueues', () => {
     expect(all.queues).toEqual([
       {
         ...{ kind: 'mailer', mailer_id: late.mailerId, tenant_id: tenantId, state: 'active' },
-        ...{ late: true, due: 2, waiting: 0, oldest_at: expect.any(String) },
+        ...{ late: true, due: 2, waiting: 0, held: 0, oldest_at: expect.any(String) },
       },
       {
         ...{ kind: 'webhook', webhook_id: failing.webhookId, tenant_id: otherId },
-        ...{ state: 'failing', late: true, due: 0, waiting: 0, oldest_at: null },
+        ...{ state: 'failing', late: true, due: 0, waiting: 0, held: 0, oldest_at: null },
       },
       {
         ...{ kind: 'mailer', mailer_id: held.mailerId, tenant_id: tenantId, state: 'disabled' },
-        ...{ late: false, due: 1, waiting: 0, oldest_at: expect.any(String) },
+        ...{ late: false, due: 0, waiting: 0, held: 1, oldest_at: expect.any(String) },
       },
       {
         ...{ kind: 'mailer', mailer_id: waiting.mailerId, tenant_id: otherId, state: 'active' },
-        ...{ late: false, due: 0, waiting: 1, oldest_at: null },
+        ...{ late: false, due: 0, waiting: 1, held: 0, oldest_at: null },
       },
     ])
     const paged: OperatedQueue[] = []
@@ -176,6 +176,26 @@ describe('getQueues', () => {
     expect(idsOf(paged)).toEqual(idsOf(all.queues))
     expect(idsOf((await queues('?kind=webhook')).queues)).toEqual([failing.webhookId])
     expect(idsOf((await queues('?kind=mailer')).queues).length).toBe(3)
+  })
+
+  it('says that the mail of a suspended tenant is held, and that it is not late', async () => {
+    const { db } = database
+    const { mailerId } = await addMailer(db, { tenantId })
+    await accept(db, {}, tenantId)
+    await db.query(`update sending_queue set due_at = now() - interval '1 hour'`)
+    const setState = (state: string) =>
+      db.query('update tenants_tenant set state = $2 where tenant_id = $1', [tenantId, state])
+    try {
+      await setState('suspended')
+      expect((await queues()).queues).toMatchObject([
+        { mailer_id: mailerId, state: 'tenant_suspended', late: false, due: 0, held: 1 },
+      ])
+    } finally {
+      await setState('active')
+    }
+    expect((await queues()).queues).toMatchObject([
+      { mailer_id: mailerId, state: 'active', late: true, due: 1, held: 0 },
+    ])
   })
 
   it.each([

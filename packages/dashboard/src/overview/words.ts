@@ -28,6 +28,7 @@ export const words = defineWords(
     noFailures: 'Nothing failed in this time.',
     noMail: 'No mail in this time.',
     attention: {
+      tenant_suspended: 'The operator suspended this tenant: it sends nothing',
       mailer_deactivated: 'A mailer is off: its login was rejected',
       mail_held: 'A disabled mailer has mail',
       mailer_failing: 'Mail waits because of its mailer',
@@ -76,6 +77,7 @@ export const words = defineWords(
     noFailures: 'In dieser Zeit schlug nichts fehl.',
     noMail: 'In dieser Zeit gab es keine Mails.',
     attention: {
+      tenant_suspended: 'Der Betreiber hat diesen Mandanten gesperrt: er sendet nichts',
       mailer_deactivated: 'Ein Mailer ist aus: seine Anmeldung wurde abgelehnt',
       mail_held: 'Ein ausgeschalteter Mailer hat Mails',
       mailer_failing: 'Mails warten wegen ihres Mailers',

@@ -1,4 +1,7 @@
-/** What a tenant should look at first: mailers that are down or fail, queues that are late, webhooks that fail. */
+/**
+ * What a tenant should look at first: its suspension, mailers that are down or fail, queues that are late,
+ * webhooks that fail.
+ */
 import { type Attention, attentionMax } from '@postrider/contract'
 import { listMailers } from '../mailers/index.ts'
 import type { Queryable } from '../platform/db/index.ts'
@@ -16,8 +19,17 @@ export async function findAttention(
   const deactivated = await listMailers(q, { ...inactive, state: 'deactivated' })
   const disabled = await listMailers(q, { ...inactive, state: 'disabled' })
   const webhooks = await listFailingOf(q, tenantId, attentionMax)
-  const holds = new Set(queue.held.map(({ mailerId }) => mailerId))
+  const holds = new Set(queue.heldMailers.map(({ mailerId }) => mailerId))
   return [
+    ...(queue.suspendedSince === undefined
+      ? []
+      : [
+          {
+            reason: 'tenant_suspended' as const,
+            since: queue.suspendedSince.toISOString(),
+            detail: 'The operator suspended the tenant: it sends nothing, and its mail waits',
+          },
+        ]),
     ...deactivated.map(({ mailerId, stateReason, stateEvidence, stateChangedAt }) => ({
       mailer_id: mailerId,
       reason: 'mailer_deactivated' as const,

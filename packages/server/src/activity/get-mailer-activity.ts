@@ -24,12 +24,12 @@ export async function getMailerActivity(
   const intervals = await readIntervals(db, { tenantId, mailerId, nowMs })
   const queue = await readInOrder(db, (tx) => measureMailerQueue(tx, { tenantId, mailerId }))
   const replies = await listErrors(db, tenantId, [mailerId], REPLIES_MAX)
-  const { waiting, due, oldestDueAt } = queue
+  const { waiting, due, held, oldestDueAt } = queue
   const waitMs = Math.max(0, ...limits.rates.map((rate) => rate.waitMs))
   return {
     mailer_id: mailerId,
     intervals,
-    queue: { waiting, due, oldest_due_at: oldestDueAt?.toISOString() ?? null },
+    queue: { waiting, due, held, oldest_due_at: oldestDueAt?.toISOString() ?? null },
     limits: {
       rates: limits.rates.map(({ waitMs: wait_ms, ...rate }) => ({ ...rate, wait_ms })),
       connections: limits.connections,

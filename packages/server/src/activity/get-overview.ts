@@ -50,11 +50,11 @@ export async function getOverview(
     groupBy: 'recipient_domain',
     rankedBy: ['accepted'],
   })
-  const { waiting, due, scheduled, oldestDueMs } = queue
+  const { waiting, due, held, scheduled, oldestDueMs } = queue
   const oldest_due_at = oldestDueMs === undefined ? null : toText(nowMs - oldestDueMs)
   return {
     ...{ start, end, counts, rates },
-    queue: { waiting, due, scheduled, oldest_due_at },
+    queue: { waiting, due, held, scheduled, oldest_due_at },
     attention: await findAttention(deps.db, { tenantId, queue, nowMs }),
     top_failed_reasons: reasons.groups,
     top_recipient_domains: domains.groups,

@@ -41,7 +41,7 @@ const countsOf = (all: object) =>
   Object.fromEntries(Object.entries(all).filter(([, n]) => n !== 0 && typeof n === 'number'))
 const reasonsOf = ({ attention }: Overview) => attention.map(({ reason }) => reason)
 const fold = () => createCounterFolder({ db: world.db, log: silent }).runOnce()
-const EMPTY = { waiting: 0, due: 0, scheduled: 0, oldest_due_at: null }
+const EMPTY = { waiting: 0, due: 0, held: 0, scheduled: 0, oldest_due_at: null }
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 const ago = (s: number) =>
   world.db.query(`update sending_queue set due_at = now() - $1 * interval '1 s'`, [s])
@@ -104,8 +104,35 @@ describe('the overview', () => {
       mailerId,
     ])
     const held = await overview()
-    expect(held.queue).toEqual({ ...EMPTY, waiting: 2, scheduled: 1 })
+    expect(held.queue).toEqual({ ...EMPTY, waiting: 2, held: 2, scheduled: 1 })
     expect(held.attention).toMatchObject([{ mailer_id: mailerId, reason: 'mail_held' }])
+  })
+
+  it('tells a suspended tenant so, and that its mail is held and not late', async () => {
+    const { mailerId } = await addMailer(world.db)
+    await accept(world.db)
+    await ago(120)
+    await world.db.query(
+      `insert into tenants_tenant (tenant_id, name, state, state_changed_at)
+       values ('tn_a', 'Acme', 'suspended', '2026-11-20T13:00:00Z')`,
+    )
+    try {
+      const found = await overview()
+      expect(found.queue).toEqual({ ...EMPTY, waiting: 1, held: 1 })
+      expect(found.attention).toEqual([
+        {
+          reason: 'tenant_suspended',
+          since: '2026-11-20T13:00:00.000Z',
+          detail: expect.stringContaining('suspended'),
+        },
+      ])
+      expect((await activity(mailerId)).queue).toEqual({
+        ...{ waiting: 1, due: 0, held: 1, oldest_due_at: null },
+      })
+    } finally {
+      await world.db.query(`delete from tenants_tenant where tenant_id = 'tn_a'`)
+    }
+    expect(reasonsOf(await overview())).toEqual(['queue_late'])
   })
 
   it('names a mailer that is down, and one that fails', async () => {
@@ -215,7 +242,7 @@ describe("a mailer's activity", () => {
     )
     expect(rest).toEqual({
       mailer_id: mailerId,
-      queue: { waiting: 0, due: 0, oldest_due_at: null },
+      queue: { waiting: 0, due: 0, held: 0, oldest_due_at: null },
       limits: { rates: [], connections: 5, waiting: 0, wait_ms: 0 },
       last_replies: [],
     })

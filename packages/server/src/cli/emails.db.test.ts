@@ -207,16 +207,37 @@ describe('mailer list', () => {
     const ids = [...out.matchAll(/^(smtp_\w+) /gm)].map(([, id]) => id)
     expect(ids).toEqual([held, late, away, fine].map(({ mailerId }) => mailerId))
     expect(out).toMatch(/deactivated \(provider_auth_error\)/)
-    expect(out).toMatch(new RegExp(`^${late.mailerId} .* 1 +0 +5m +-$`, 'm'))
-    expect(out).toMatch(new RegExp(`^${away.mailerId} .* 0 +1 +- .*ago: .*ECONNREFUSED`, 'm'))
+    expect(out).toMatch(new RegExp(`^${late.mailerId} .* 1 +0 +0 +5m +-$`, 'm'))
+    expect(out).toMatch(new RegExp(`^${away.mailerId} .* 0 +1 +0 +- .*ago: .*ECONNREFUSED`, 'm'))
     expect(out).toContain(`postrider mailer test tn_a ${late.mailerId}`)
     const { mailers } = (await run('mailer', 'list', '--json', '--tenant', 'tn_a')).json()
     expect(mailers[2]).toMatchObject({
       mailer_id: away.mailerId,
       host: '127.0.0.1',
-      queue: { due: 0, waiting: 1, oldest_due_at: null },
+      queue: { due: 0, waiting: 1, held: 0, oldest_due_at: null },
     })
     expect((await run('mailer', 'list', '--tenant', 'tn_b')).out).toBe('No mailers\n')
+  })
+
+  it('says that the mail of a suspended tenant is held, and how it goes out', async () => {
+    const { mailerId } = await addMailer(world.db)
+    const refId = await accept(world.db)
+    await world.db.query(`update sending_queue set due_at = now() - interval '5 minutes'`)
+    const setState = (state: string) =>
+      world.db.query(`update tenants_tenant set state = $1 where tenant_id = 'tn_a'`, [state])
+    await setState('suspended')
+    try {
+      const { out } = await run('mailer', 'list')
+      expect(out).toMatch(
+        new RegExp(`^${mailerId} .* active, tenant suspended .* 0 +0 +1 +- +-$`, 'm'),
+      )
+      expect(out).toContain('postrider tenant activate tn_a')
+      expect(out).not.toContain('postrider mailer test')
+      const shown = await run('email', 'show', refId)
+      expect(shown.out).toContain('postrider tenant activate tn_a')
+    } finally {
+      await setState('active')
+    }
   })
 })
 

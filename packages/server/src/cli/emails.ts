@@ -11,6 +11,7 @@ import { parseTimeSpan } from '../platform/values/date-time.ts'
 import { parseDuration } from '../platform/values/duration.ts'
 import { findTenantOf } from '../sending/index.ts'
 import { findSuppressed } from '../suppressions/index.ts'
+import { findHeldTenants } from '../tenants/index.ts'
 import { addEmailChanges, type ChangeEmailDeps } from './change-emails.ts'
 import { json, type Result, table } from './output.ts'
 import { tenantIdsOf } from './read-all.ts'
@@ -105,8 +106,11 @@ async function showOne(
     observeMailers(tx, [{ tenantId, mailerId: email.mailer_id }]),
   )
   const mailer = observed?.mailer
+  const isTenantSuspended =
+    (await findHeldTenants(db, [tenantId])).get(tenantId)?.state === 'suspended'
   const suppressed = await suppressedOf(db, tenantId, email)
-  const text = emailText({ tenantId, email, mailer, suppressed, nowMs: Date.now() })
+  const about = { tenantId, email, mailer, isTenantSuspended, suppressed }
+  const text = emailText({ ...about, nowMs: Date.now() })
   return { json: { tenant_id: tenantId, email }, text }
 }
 

@@ -1,10 +1,18 @@
 /** `postrider mailer list`: every mailer with its queue and its last error, what needs a look first. */
-import { LATE_AFTER_MS, type OperatedMailer, operatedMailers, printable } from '../mailers/index.ts'
+import type { TenantState } from '@postrider/contract'
+import {
+  findHeldOf,
+  LATE_AFTER_MS,
+  type OperatedMailer,
+  operatedMailers,
+  printable,
+} from '../mailers/index.ts'
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { bucketCount } from '../platform/db/leases.ts'
 import { ApiError } from '../platform/errors.ts'
 import { describeDuration } from '../platform/values/duration.ts'
 import { countQueues, discoverQueues } from '../sending/index.ts'
+import { findHeldTenants } from '../tenants/index.ts'
 import { type Result, table } from './output.ts'
 import { tenantIdsOf } from './read-all.ts'
 
@@ -15,11 +23,15 @@ const everyBucket = Array.from({ length: bucketCount }, (_, bucket) => bucket)
 interface Queue {
   readonly due: number
   readonly waiting: number
+  readonly held: number
   /** Since when its oldest due mail is due. */
   readonly oldest_due_at: string | null
 }
 
-type Listed = OperatedMailer & { readonly queue: Queue }
+type Listed = OperatedMailer & {
+  readonly tenant_state: TenantState
+  readonly queue: Queue
+}
 
 export async function listMailersResult(
   db: Db,
@@ -53,27 +65,38 @@ export async function showMailerResult(
 async function readMailers(db: Db, tenant: string | undefined, nowMs: number): Promise<Listed[]> {
   const tenantIds = await tenantIdsOf(db, tenant)
   const queues = await readQueues(db, nowMs)
+  const held = await findHeldTenants(db, tenantIds)
   const mailers: Listed[] = []
   for (const tenantId of tenantIds)
     for (const mailer of await operatedMailers(db, tenantId))
-      mailers.push({ ...mailer, queue: queues.get(mailer.mailer_id) ?? NO_QUEUE })
+      mailers.push({
+        ...mailer,
+        tenant_state: held.get(tenantId)?.state ?? 'active',
+        queue: queues.get(mailer.mailer_id) ?? NO_QUEUE,
+      })
   return mailers
 }
 
-const NO_QUEUE: Queue = { due: 0, waiting: 0, oldest_due_at: null }
+const NO_QUEUE: Queue = { due: 0, waiting: 0, held: 0, oldest_due_at: null }
 
 async function readQueues(db: Db, nowMs: number): Promise<ReadonlyMap<string, Queue>> {
   return await readInOrder(db, async (tx) => {
     const found = await discoverQueues(tx, everyBucket)
-    const counts = await countQueues(tx, found, COUNT_MAX)
+    const heldOnes = new Set(await findHeldOf(tx, found))
+    const known = found.map((queue) => ({ ...queue, isHeld: heldOnes.has(queue) }))
     const queues = new Map<string, Queue>()
-    for (const { mailerId, due, waiting } of counts) {
+    for (const { mailerId, due, waiting, held } of await countQueues(tx, known, COUNT_MAX)) {
       const other = queues.get(mailerId) ?? NO_QUEUE
-      queues.set(mailerId, { ...other, due: other.due + due, waiting: other.waiting + waiting })
+      queues.set(mailerId, {
+        ...other,
+        due: other.due + due,
+        waiting: other.waiting + waiting,
+        held: other.held + held,
+      })
     }
-    for (const { mailerId, waitMs } of found) {
+    for (const { mailerId, waitMs, isHeld } of known) {
       const queue = queues.get(mailerId)
-      if (queue === undefined || waitMs > 0) continue
+      if (queue === undefined || waitMs > 0 || isHeld) continue
       const at = new Date(nowMs + waitMs).toISOString()
       const oldest = queue.oldest_due_at
       queues.set(mailerId, {
@@ -93,6 +116,7 @@ const HEAD = [
   'SENDS FOR',
   'DUE',
   'WAITING',
+  'HELD',
   'OLDEST DUE',
   'LAST ERROR',
 ]
@@ -100,14 +124,16 @@ const HEAD = [
 function lineOf(one: Listed, nowMs: number): string[] {
   const { queue, last_error: error } = one
   const reason = one.state_reason === null ? '' : ` (${one.state_reason})`
+  const suspension = one.tenant_state === 'active' ? '' : `, tenant ${one.tenant_state}`
   return [
     one.mailer_id,
     one.tenant_id,
-    `${one.state}${reason}`,
+    `${one.state}${reason}${suspension}`,
     printable(one.host),
     printable(one.email),
     atLeast(queue.due),
     atLeast(queue.waiting),
+    atLeast(queue.held),
     queue.oldest_due_at === null ? '-' : describeDuration(ageOf(queue.oldest_due_at, nowMs)),
     error === null
       ? '-'
@@ -134,16 +160,23 @@ function isOld({ queue }: Listed, nowMs: number): boolean {
 
 /** Mail that is held, then mail that is due for long, then mail that waits, then the rest. */
 function urgencyOf(one: Listed, nowMs: number): number {
-  const { due, waiting } = one.queue
-  if (one.state !== 'active') return due + waiting > 0 ? 4 : 1
+  const { waiting, held } = one.queue
+  if (held > 0) return 4
+  if (one.state !== 'active') return 1
   if (isOld(one, nowMs)) return 3
   return waiting > 0 ? 2 : 0
 }
 
 function hintOf(mailers: readonly Listed[], nowMs: number): string {
-  const held = mailers.find((one) => urgencyOf(one, nowMs) === 4)
+  const suspended = mailers.find((one) => one.tenant_state === 'suspended')
+  const held = mailers.find((one) => one.queue.held > 0 && one.state !== 'active')
   const old = mailers.find((one) => urgencyOf(one, nowMs) === 3)
   const hints = [
+    ...(suspended === undefined
+      ? []
+      : [
+          `The tenant ${suspended.tenant_id} is suspended: its mail is held until postrider tenant activate ${suspended.tenant_id}`,
+        ]),
     ...(held === undefined
       ? []
       : [

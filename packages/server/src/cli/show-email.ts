@@ -10,6 +10,7 @@ export interface ShownEmail {
   readonly email: TracedEmail
   /** Undefined when it was deleted. */
   readonly mailer: Mailer | undefined
+  readonly isTenantSuspended: boolean
   /** Of the recipients who bounced, the addresses that get no mail any more. */
   readonly suppressed: ReadonlySet<string>
   readonly nowMs: number
@@ -120,6 +121,8 @@ function adviceFor(shown: ShownEmail, recipient: TracedRecipient): string {
     case 'deferred':
       return `nothing: it is tried again. Whether the server answers: ${test}`
     case 'held':
+      if (shown.isTenantSuspended)
+        return `its tenant is suspended: postrider tenant activate ${shown.tenantId} lets the mail go out.`
       return mailer === undefined
         ? 'its mailer is gone: the next attempt fails.'
         : `its mailer is ${mailer.state}: give it a login that works, or make it active; the mail then goes out.`

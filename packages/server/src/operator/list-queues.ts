@@ -1,10 +1,11 @@
 /** getQueues: what waits of mailers and webhooks over all tenants, late ones first, then the oldest. */
 import type { GetQueuesAnswer, GetQueuesQuery, OperatedQueue } from '@postrider/contract'
-import { findLate, LATE_AFTER_MS, observeMailers } from '../mailers/index.ts'
+import { findHeldOf, findLate, LATE_AFTER_MS, observeMailers } from '../mailers/index.ts'
 import { type Db, readInOrder, readNowMs, type Tx } from '../platform/db/index.ts'
 import { bucketCount, bucketOf } from '../platform/db/leases.ts'
 import { cutPage, readPage } from '../platform/http/paging.ts'
 import { countQueues, discoverQueues } from '../sending/index.ts'
+import { findHeldTenants } from '../tenants/index.ts'
 import { countStreams, listBusyStreams } from '../webhooks/index.ts'
 
 const everyBucket = Array.from({ length: bucketCount }, (_, bucket) => bucket)
@@ -22,6 +23,7 @@ interface Queue {
   readonly tenantId: string
   readonly id: string
   readonly isLate: boolean
+  readonly isHeld: boolean
   readonly oldestMs: number | undefined
   /** Of a webhook. */
   readonly state?: string
@@ -63,11 +65,14 @@ async function findMailQueues(tx: Tx, nowMs: number): Promise<Queue[]> {
     if (known === undefined || known.dueForMs < -waitMs)
       ages.set(mailerId, { tenantId, mailerId, dueForMs: -waitMs })
   }
-  const old = [...ages.values()].filter(({ dueForMs }) => dueForMs > LATE_AFTER_MS)
+  const held = new Set(await findHeldOf(tx, [...ages.values()]))
+  const old = [...ages.values()].filter((one) => one.dueForMs > LATE_AFTER_MS && !held.has(one))
   const late = new Set((await findLate(tx, old)).map(({ mailerId }) => mailerId))
-  return [...ages.values()].map(({ tenantId, mailerId: id, dueForMs }) => {
+  return [...ages.values()].map((one) => {
+    const { tenantId, mailerId: id, dueForMs } = one
     const oldestMs = dueForMs >= 0 ? nowMs - dueForMs : undefined
-    return { kind: 'mailer', tenantId, id, isLate: late.has(id), oldestMs }
+    const isHeld = held.has(one)
+    return { kind: 'mailer', tenantId, id, isLate: late.has(id), isHeld, oldestMs }
   })
 }
 
@@ -77,7 +82,8 @@ async function findEventQueues(tx: Tx, nowMs: number): Promise<Queue[]> {
     const oldestMs = oldestAt?.getTime()
     const isBehind = oldestMs !== undefined && nowMs - oldestMs > PENDING_MS_MAX
     const isLate = state === 'failing' || state === 'dormant' || (state === 'active' && isBehind)
-    return { kind: 'webhook', tenantId, id, isLate, oldestMs, state }
+    const isHeld = state === 'paused'
+    return { kind: 'webhook', tenantId, id, isLate, isHeld, oldestMs, state }
   })
 }
 
@@ -87,19 +93,27 @@ async function countMail(tx: Tx, queues: readonly Queue[]): Promise<Counted[]> {
   const mailers = queues
     .filter(({ kind }) => kind === 'mailer')
     .map((queue) => ({ queue, tenantId: queue.tenantId, mailerId: queue.id }))
-  const classes = mailers.flatMap(({ tenantId, mailerId }) =>
-    [false, true].map((isBulk) => ({ tenantId, mailerId, isBulk, bucket: bucketOf(mailerId) })),
+  const classes = mailers.flatMap(({ queue: { isHeld }, tenantId, mailerId }) =>
+    [false, true].map((isBulk) => ({
+      ...{ tenantId, mailerId, isBulk, isHeld, bucket: bucketOf(mailerId) },
+    })),
   )
-  const [counts, observed] = await Promise.all([
+  const [counts, observed, tenants] = await Promise.all([
     countQueues(tx, classes, COUNT_MAX),
     observeMailers(tx, mailers),
+    findHeldTenants(
+      tx,
+      mailers.map(({ tenantId }) => tenantId),
+    ),
   ])
   const states = new Map(observed.map(({ mailer }) => [mailer.mailerId, mailer.state]))
   return mailers.map(({ queue, mailerId }) => {
     const own = counts.filter((one) => one.mailerId === mailerId)
-    const sum = (field: 'due' | 'waiting') => own.reduce((n, one) => n + one[field], 0)
-    const counted = { due: sum('due'), waiting: sum('waiting') }
-    return [queue, toWire(queue, states.get(mailerId) ?? 'deleted', counted)]
+    const sum = (field: 'due' | 'waiting' | 'held') => own.reduce((n, one) => n + one[field], 0)
+    const counted = { due: sum('due'), waiting: sum('waiting'), held: sum('held') }
+    const tenant = tenants.get(queue.tenantId)
+    const state = tenant === undefined ? states.get(mailerId) : (`tenant_${tenant.state}` as const)
+    return [queue, toWire(queue, state ?? 'deleted', counted)]
   })
 }
 
@@ -110,15 +124,16 @@ async function countEvents(tx: Tx, queues: readonly Queue[]): Promise<Counted[]>
     (await countStreams(tx, keys, COUNT_MAX)).map((one) => [one.webhookId, one]),
   )
   return webhooks.map((queue) => {
-    const { pending: due = 0, open: waiting = 0 } = counts.get(queue.id) ?? {}
-    return [queue, toWire(queue, queue.state ?? 'idle', { due, waiting })]
+    const { pending = 0, open: waiting = 0 } = counts.get(queue.id) ?? {}
+    const counted = queue.isHeld ? { due: 0, held: pending } : { due: pending, held: 0 }
+    return [queue, toWire(queue, queue.state ?? 'idle', { ...counted, waiting })]
   })
 }
 
 function toWire(
   { kind, id, tenantId, isLate, oldestMs }: Queue,
   state: string,
-  counts: { readonly due: number; readonly waiting: number },
+  counts: { readonly due: number; readonly waiting: number; readonly held: number },
 ): OperatedQueue {
   return {
     kind,
@@ -128,6 +143,7 @@ function toWire(
     late: isLate,
     due: Math.min(COUNT_MAX, counts.due),
     waiting: Math.min(COUNT_MAX, counts.waiting),
+    held: Math.min(COUNT_MAX, counts.held),
     oldest_at: oldestMs === undefined ? null : new Date(oldestMs).toISOString(),
   }
 }

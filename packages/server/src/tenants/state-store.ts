@@ -8,18 +8,24 @@ import type { Tenant } from './store.ts'
 
 const HELD = statement(
   'tenants.find_held',
-  `select tenant_id as "tenantId" from tenants_tenant
+  `select tenant_id as "tenantId", state, state_changed_at as since from tenants_tenant
     where tenant_id = any($1::text[]) and state <> 'active'`,
 )
+
+export interface HeldTenant {
+  readonly state: Exclude<TenantState, 'active'>
+  readonly since: Date
+}
 
 /** Those that send nothing: suspended, or being deleted. */
 export async function findHeldTenants(
   q: Queryable,
   tenantIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (tenantIds.length === 0) return new Set()
-  const { rows } = await q.query<{ tenantId: string }>(HELD, [[...new Set(tenantIds)]])
-  return new Set(rows.map(({ tenantId }) => tenantId))
+): Promise<ReadonlyMap<string, HeldTenant>> {
+  if (tenantIds.length === 0) return new Map()
+  const values = [[...new Set(tenantIds)]]
+  const { rows } = await q.query<HeldTenant & { tenantId: string }>(HELD, values)
+  return new Map(rows.map((row) => [row.tenantId, row]))
 }
 
 const ACTIVATED = statement(

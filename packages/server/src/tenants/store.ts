@@ -68,15 +68,16 @@ export function isTenantThere(column: string): string {
 }
 
 /** By id. Those that do not exist are left out. */
-export async function findTenantNames(
+export async function findTenants(
   q: Queryable,
   tenantIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await q.query<{ readonly tenantId: string; readonly name: string }>(
-    `select tenant_id as "tenantId", name from tenants_tenant where tenant_id = any($1::text[])`,
+): Promise<ReadonlyMap<string, Pick<Tenant, 'name' | 'state'>>> {
+  const { rows } = await q.query<Pick<Tenant, 'tenantId' | 'name' | 'state'>>(
+    `select tenant_id as "tenantId", name, state from tenants_tenant
+      where tenant_id = any($1::text[])`,
     [tenantIds],
   )
-  return new Map(rows.map(({ tenantId, name }) => [tenantId, name]))
+  return new Map(rows.map((row) => [row.tenantId, row]))
 }
 
 const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, scopes, networks::text[] as networks,

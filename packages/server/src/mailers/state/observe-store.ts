@@ -3,6 +3,7 @@
  * mailers that were found in the queue, each named with its tenant.
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
+import { findHeldTenants } from '../../tenants/index.ts'
 import type { Used } from '../limits/decide-permission.ts'
 import type { Mailer } from '../mailer.ts'
 import { MAILER_COLUMNS, type MailerRow, toMailer } from '../store.ts'
@@ -23,14 +24,23 @@ const INACTIVE = statement(
     where m.state <> 'active'`,
 )
 
-/** Those of `keys` whose mail is held. */
-export async function findInactiveOf(
+/** Those of `keys` whose mail is held: the mailer is not active, or the tenant sends nothing. */
+export async function findHeldOf<K extends MailerKey>(
   q: Queryable,
-  keys: readonly MailerKey[],
-): Promise<MailerKey[]> {
+  keys: readonly K[],
+): Promise<K[]> {
   if (keys.length === 0) return []
-  const { rows } = await q.query<MailerKey>(INACTIVE, keyArrays(keys))
-  return rows
+  const [{ rows }, tenants] = await Promise.all([
+    q.query<MailerKey>(INACTIVE, keyArrays(keys)),
+    findHeldTenants(
+      q,
+      keys.map(({ tenantId }) => tenantId),
+    ),
+  ])
+  const inactive = new Set(rows.map(({ tenantId, mailerId }) => `${tenantId}/${mailerId}`))
+  return keys.filter(
+    ({ tenantId, mailerId }) => tenants.has(tenantId) || inactive.has(`${tenantId}/${mailerId}`),
+  )
 }
 
 const LOAD = statement(

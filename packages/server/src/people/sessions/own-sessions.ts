@@ -3,7 +3,7 @@ import type { GetSessionAnswer, ListedSession } from '@postrider/contract'
 import type { Db, Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Person } from '../../platform/http/sessions/session.ts'
-import { findTenantNames } from '../../tenants/index.ts'
+import { findTenants } from '../../tenants/index.ts'
 import { type CallOrigin, recordAccess } from '../record-access.ts'
 import { toWireUser } from '../users/user.ts'
 import { findUser } from '../users/user-store.ts'
@@ -26,11 +26,14 @@ export async function describeSession(
   // It ended since it was let in.
   if (found === undefined || session === undefined) throw new ApiError('unauthorized')
   const user = toWireUser(found)
-  const names = await findTenantNames(db, user.tenants)
+  const tenants = await findTenants(db, user.tenants)
   return {
     user,
     role: user.role,
-    tenants: user.memberships.map((one) => ({ ...one, name: names.get(one.tenant_id) ?? '' })),
+    tenants: user.memberships.map((one) => {
+      const { name = '', state = 'deleting' } = tenants.get(one.tenant_id) ?? {}
+      return { ...one, name, state }
+    }),
     session_id: sessionId,
     expires_at: endOf(session).toISOString(),
   }

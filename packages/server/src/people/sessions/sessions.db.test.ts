@@ -185,6 +185,24 @@ describe('calls by a session', () => {
       ).toMatchObject({ status: 400, body: { errors: [{ path: '/X-Postrider-Tenant' }] } })
   })
 
+  it('tell which of the tenants are suspended', async () => {
+    const { acme, other, admin } = people
+    const { cookie } = await newPerson('owner', { tenants: [acme.tenantId, other.tenantId] })
+    await admin('PUT', `/tenants/${acme.tenantId}`, { state: 'suspended' })
+    const told = await ui('GET', '/ui/session', { cookie })
+    expect(Check(getSessionAnswer, told.body)).toBe(true)
+    const states = told.body.tenants.map((one: Record<string, string>) => [
+      one.tenant_id,
+      one.state,
+    ])
+    expect(new Map(states)).toEqual(
+      new Map([
+        [acme.tenantId, 'suspended'],
+        [other.tenantId, 'active'],
+      ]),
+    )
+  })
+
   it('open nothing in a tenant from the moment on in which its deletion begins', async () => {
     const { acme, other, admin } = people
     const { cookie } = await newPerson('owner', { tenants: [acme.tenantId, other.tenantId] })

@@ -5,7 +5,7 @@ import { ApiError, validationError } from '../../platform/errors.ts'
 import { highestOf } from '../../platform/http/sessions/decide-permission.ts'
 import type { Membership } from '../../platform/http/sessions/session.ts'
 import { newId } from '../../platform/ids.ts'
-import { checkName, findTenantNames } from '../../tenants/index.ts'
+import { checkName, findTenants } from '../../tenants/index.ts'
 import { inviteUser, type LinkDeps } from '../invitations/invitations.ts'
 import { decideStanding, type Grantor, type Inviter, type Rights } from './grants.ts'
 import { readEmail } from './read-email.ts'
@@ -156,9 +156,12 @@ function refuseTenantsOf(role: OperatorRole, tenants: readonly string[]): void {
 
 async function checkTenants(db: Db, tenants: readonly string[]): Promise<void> {
   if (tenants.length === 0) return
-  const names = await findTenantNames(db, tenants)
-  const errors = tenants.flatMap((tenantId, i) =>
-    names.has(tenantId) ? [] : [{ path: `/tenants/${i}`, message: 'is not the id of a tenant' }],
-  )
+  const known = await findTenants(db, tenants)
+  const errors = tenants.flatMap((tenantId, i) => {
+    const state = known.get(tenantId)?.state
+    const path = `/tenants/${i}`
+    if (state === undefined) return [{ path, message: `${tenantId} is not the id of a tenant` }]
+    return state === 'deleting' ? [{ path, message: `${tenantId} is being deleted` }] : []
+  })
   if (errors.length > 0) throw validationError(...errors)
 }

@@ -73,6 +73,20 @@ describe('users', () => {
     }
   })
 
+  it('are not invited into a tenant that is being deleted, and keep the address free', async () => {
+    const { acme, other } = people
+    await admin('DELETE', `/tenants/${acme.tenantId}?confirm=Acme`)
+    const errors = [{ path: '/tenants/0', message: `${acme.tenantId} is being deleted` }]
+    expect(await admin('POST', '/users', ada())).toMatchObject({ status: 400, body: { errors } })
+    const elsewhere = await admin('POST', '/users', ada({ tenants: [other.tenantId] }))
+    expect(elsewhere.status).toBe(201)
+    const { user_id } = elsewhere.body.user
+    expect(await admin('PUT', `/users/${user_id}`, { tenants: [acme.tenantId] })).toMatchObject({
+      status: 400,
+      body: { errors },
+    })
+  })
+
   it('have an address that nobody else has: 409, whatever its case', async () => {
     await admin('POST', '/users', ada())
     const again = await admin('POST', '/users', ada({ email: 'ADA@example.com' }))

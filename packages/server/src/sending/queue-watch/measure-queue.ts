@@ -11,9 +11,8 @@
  * 28 and 85 ms (10,001 entries of it that are due and 10,001 that wait), and sampling took 5 and 23 ms
  * (256 pages by TID range scans). The number of rows that are read is the same.
  */
-import { findInactiveOf, findLate, type LateMailer } from '../../mailers/index.ts'
+import { findHeldOf, findLate, type LateMailer } from '../../mailers/index.ts'
 import type { Tx } from '../../platform/db/index.ts'
-import { findHeldTenants } from '../../tenants/index.ts'
 import { discoverQueues } from '../queue/claim/claim-store.ts'
 import { queueIdOf } from '../queue/mailer-queue.ts'
 import { countQueue, type QueueCounts, sampleQueue } from './observe-store.ts'
@@ -38,18 +37,11 @@ export async function measureQueue(
   exactMax = EXACT_MAX,
 ): Promise<QueueFigures> {
   const queues = await discoverQueues(tx, buckets)
-  const [inactiveMailers, heldTenants] = await Promise.all([
-    findInactiveOf(tx, queues),
-    findHeldTenants(
-      tx,
-      queues.map(({ tenantId }) => tenantId),
-    ),
-  ])
-  const inactive = new Set(inactiveMailers.map(queueIdOf))
+  const held = new Set((await findHeldOf(tx, queues)).map(queueIdOf))
   const known = queues.map((queue) => ({
     ...queue,
     dueForMs: -queue.waitMs,
-    isHeld: inactive.has(queueIdOf(queue)) || heldTenants.has(queue.tenantId),
+    isHeld: held.has(queueIdOf(queue)),
   }))
   const counted = await countQueue(tx, known, exactMax + 1)
   const isWhole = Object.values(counted).every((n) => n <= exactMax)

@@ -3,8 +3,10 @@
  * whole queue, no counter is kept with the rows: counts are exact up to 10,000, and estimated by a sample of
  * pages above that, never below what was counted.
  */
-import { findInactiveOf, findLate, type LateMailer, type MailerKey } from '../../mailers/index.ts'
+import { findHeldOf, findLate, type LateMailer, type MailerKey } from '../../mailers/index.ts'
 import type { Tx } from '../../platform/db/index.ts'
+import { bucketOf } from '../../platform/db/leases.ts'
+import { findHeldTenants } from '../../tenants/index.ts'
 import type { QueueKey, QueueWithClaims } from '../queue/claim/claim-store.ts'
 import { queueIdOf } from '../queue/mailer-queue.ts'
 import { findBlamedOf, type WaitingReason } from './find-blamed.ts'
@@ -28,8 +30,11 @@ export interface TenantQueue {
   readonly oldestDueMs: number | undefined
   /** The longest first. */
   readonly late: readonly LateMailer[]
-  /** Not active, and has mail. */
-  readonly held: readonly MailerKey[]
+  readonly held: number
+  /** Not active, or of a tenant that sends nothing; and has mail. */
+  readonly heldMailers: readonly MailerKey[]
+  /** Undefined: the tenant is not suspended. */
+  readonly suspendedSince: Date | undefined
   /** Whose mail waits for another attempt because of the mailer. */
   readonly failing: readonly WaitingReason[]
 }
@@ -45,16 +50,20 @@ export async function measureTenantQueue(
   exactMax = EXACT_MAX,
 ): Promise<TenantQueue> {
   const queues = await discoverQueuesOf(tx, tenantId, QUEUES_MAX)
-  const [inactive, counted] = await Promise.all([
-    findInactiveOf(tx, once(queues)),
+  const [heldMailers, suspended, counted] = await Promise.all([
+    findHeldOf(tx, once(queues)),
+    findHeldTenants(tx, [tenantId]),
     countTenant(tx, tenantId, exactMax + 1),
   ])
-  const held = new Set(inactive.map(queueIdOf))
-  const known = queues.map((queue) => ({ ...queue, isHeld: held.has(queueIdOf(queue)) }))
-  const { due } = await countQueue(tx, known, exactMax + 1)
-  const heldMailers = inactive.map(({ mailerId }) => mailerId)
+  const ids = new Set(heldMailers.map(queueIdOf))
+  const known = queues.map((queue) => ({ ...queue, isHeld: ids.has(queueIdOf(queue)) }))
+  const { due, held } = await countQueue(tx, known, exactMax + 1)
   const isWhole = counted.waiting <= exactMax && queues.length < QUEUES_MAX
-  const of = { tenantId, heldMailers, pages: SAMPLED_PAGES }
+  const of = {
+    tenantId,
+    heldMailers: heldMailers.map(({ mailerId }) => mailerId),
+    pages: SAMPLED_PAGES,
+  }
   const queued = isWhole ? undefined : await sampleQueueOf(tx, { ...of, table: 'sending_queue' })
   const later =
     counted.scheduled <= exactMax
@@ -64,10 +73,12 @@ export async function measureTenantQueue(
   return {
     waiting: atLeast(counted.waiting, queued?.waiting),
     due: atLeast(due, queued?.due),
+    held: atLeast(held, queued?.held),
     scheduled: atLeast(counted.scheduled, later?.waiting),
     oldestDueMs: ages.find(({ dueForMs }) => dueForMs >= 0)?.dueForMs,
     late: await findLate(tx, ages),
-    held: inactive,
+    heldMailers,
+    suspendedSince: suspended.get(tenantId)?.since,
     failing: await findBlamedOf(
       tx,
       known.filter(({ isHeld }) => !isHeld),
@@ -80,15 +91,38 @@ export async function measureMailerQueue(
   tx: Tx,
   mailer: QueueKey,
   exactMax = EXACT_MAX,
-): Promise<MailerCounts> {
-  const counted = await countMailer(tx, mailer, exactMax + 1)
-  if (counted.waiting <= exactMax) return counted
+): Promise<MailerCounts & { readonly held: number }> {
+  const [isHeld, counted] = await Promise.all([
+    findHeldOf(tx, [mailer]).then(({ length }) => length > 0),
+    countMailer(tx, mailer, exactMax + 1),
+  ])
+  if (isHeld) return await heldOf(tx, mailer, counted, exactMax)
+  if (counted.waiting <= exactMax) return { ...counted, held: 0 }
   const of = { ...mailer, heldMailers: [], pages: SAMPLED_PAGES }
   const sampled = await sampleQueueOf(tx, { ...of, table: 'sending_queue' })
   return {
     ...counted,
     waiting: atLeast(counted.waiting, sampled.waiting),
     due: counted.due <= exactMax ? counted.due : atLeast(counted.due, sampled.due),
+    held: 0,
+  }
+}
+
+/** Nothing is due of a mailer whose mail is held. */
+async function heldOf(tx: Tx, mailer: QueueKey, { waiting }: MailerCounts, exactMax: number) {
+  const classes = [false, true].map((isBulk) => ({
+    ...{ ...mailer, isBulk, bucket: bucketOf(mailer.mailerId) },
+    isHeld: true,
+  }))
+  const { held } = await countQueue(tx, classes, exactMax + 1)
+  const nothing = { due: 0, oldestDueAt: null }
+  if (waiting <= exactMax) return { ...nothing, waiting, held }
+  const of = { ...mailer, heldMailers: [mailer.mailerId], pages: SAMPLED_PAGES }
+  const sampled = await sampleQueueOf(tx, { ...of, table: 'sending_queue' })
+  return {
+    ...nothing,
+    waiting: atLeast(waiting, sampled.waiting),
+    held: atLeast(held, sampled.held),
   }
 }
 

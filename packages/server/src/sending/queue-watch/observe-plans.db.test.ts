@@ -87,7 +87,7 @@ async function look(mode: PlanMode): Promise<Read[]> {
     expect(figures.due).toBeGreaterThan(EXACT_MAX)
     await countQueues(
       seen,
-      [{ tenantId: 'tn_a', mailerId: 'smtp_1', bucket: 0, isBulk: false }],
+      [{ tenantId: 'tn_a', mailerId: 'smtp_1', bucket: 0, isBulk: false, isHeld: false }],
       EXACT_MAX,
     )
   })

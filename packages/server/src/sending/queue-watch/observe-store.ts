@@ -7,6 +7,7 @@
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import type { QueueKey, QueueWithClaims } from '../queue/claim/claim-store.ts'
+import { queueIdOf } from '../queue/mailer-queue.ts'
 
 /** Of a queue whose mailer is known. */
 export type CountedQueue = Omit<QueueWithClaims, 'waitMs'> & { readonly isHeld: boolean }
@@ -16,7 +17,7 @@ export interface QueueCounts {
   readonly due: number
   /** Not before a time to come: as a rule for another attempt. */
   readonly waiting: number
-  /** Its mailer is not active. */
+  /** Its mailer is not active, or its tenant sends nothing. */
   readonly held: number
 }
 
@@ -75,20 +76,22 @@ const OF_EACH = statement(
         select from sending_queue q where ${OF_QUEUE} and ${IS_WAITING} limit $6) r) waiting`,
 )
 
-export interface CountsOfQueue extends QueueKey {
-  readonly due: number
-  readonly waiting: number
-}
+export type CountsOfQueue = QueueKey & QueueCounts
 
-/** One row for each queue, counted up to `max`. */
+/** One row for each queue, each state of it counted up to `max`. */
 export async function countQueues(
   q: Queryable,
-  queues: readonly Omit<CountedQueue, 'isHeld'>[],
+  queues: readonly CountedQueue[],
   max: number,
 ): Promise<CountsOfQueue[]> {
-  const values = queueArrays(queues.map((queue) => ({ ...queue, isHeld: false })))
-  const { rows } = await q.query<CountsOfQueue>(OF_EACH, [...values, max])
-  return rows
+  const values = [...queueArrays(queues), max]
+  const { rows } = await q.query<QueueKey & Omit<QueueCounts, 'held'>>(OF_EACH, values)
+  const held = new Set(queues.filter(({ isHeld }) => isHeld).map(queueIdOf))
+  return rows.map((row) =>
+    held.has(queueIdOf(row))
+      ? { ...row, due: 0, waiting: 0, held: row.due + row.waiting }
+      : { ...row, held: 0 },
+  )
 }
 
 const SAMPLE = statement(

@@ -87,7 +87,10 @@ export function createQueueWatch(deps: QueueWatchDeps): QueueWatch {
   async function tellOf(begun: readonly (readonly [string, LateMailer])[]): Promise<void> {
     if (begun.length === 0) return
     const queues = begun.flatMap(([, { tenantId, mailerId }]) =>
-      [false, true].map((isBulk) => ({ tenantId, mailerId, isBulk, bucket: bucketOf(mailerId) })),
+      [false, true].map((isBulk) => ({
+        ...{ tenantId, mailerId, isBulk, bucket: bucketOf(mailerId) },
+        isHeld: false,
+      })),
     )
     const counts = await readInOrder(db, (tx) => countQueues(tx, queues, EXACT_MAX))
     for (const [id, one] of begun) {
@@ -131,7 +134,7 @@ function createGauges(
 ): (figures: QueueFigures, late: number) => void {
   const queue = metrics.gauge(
     'send_queue',
-    `Recipients in the send queue of the mailers that this process serves: due, waiting for a time to come, or held because their mailer is not active; estimated by a sample above ${exactMax}`,
+    `Recipients in the send queue of the mailers that this process serves: due, waiting for a time to come, or held because their mailer is not active or their tenant is suspended; estimated by a sample above ${exactMax}`,
     ['state'],
   )
   const oldest = metrics.gauge(

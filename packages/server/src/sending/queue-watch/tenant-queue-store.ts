@@ -5,6 +5,7 @@
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import { bucketCount, bucketOf } from '../../platform/db/leases.ts'
 import type { QueueKey, QueueWithClaims } from '../queue/claim/claim-store.ts'
+import type { QueueCounts } from './observe-store.ts'
 
 const CLASS = 'bucket, tenant_id, mailer_id, is_bulk'
 
@@ -105,7 +106,8 @@ const sample = (table: 'sending_queue' | 'sending_scheduled') =>
      ), picked as materialized (
        select floor(random() * pages)::bigint as page from size, generate_series(1, $4)
      ), sampled as (
-       select q.due_at <= now() and not q.mailer_id = any($3::text[]) as is_due
+       select q.due_at <= now() and not q.mailer_id = any($3::text[]) as is_due,
+              q.mailer_id = any($3::text[]) as is_held
          from picked cross join lateral (
            select * from ${table}
             where ctid >= format('(%s,0)', picked.page)::tid
@@ -113,7 +115,8 @@ const sample = (table: 'sending_queue' | 'sending_scheduled') =>
         where q.tenant_id = $1 and ($2::text is null or q.mailer_id = $2)
      )
      select (count(is_due) * scale)::float8 as waiting,
-            (count(*) filter (where is_due) * scale)::float8 as due
+            (count(*) filter (where is_due) * scale)::float8 as due,
+            (count(*) filter (where is_held) * scale)::float8 as held
        from (select pages::float8 / $4 as scale from size) s left join sampled on true
       group by scale`,
   )
@@ -133,8 +136,8 @@ export async function sampleQueueOf(
     readonly heldMailers: readonly string[]
     readonly pages: number
   },
-): Promise<{ readonly waiting: number; readonly due: number }> {
+): Promise<QueueCounts> {
   const values = [o.tenantId, o.mailerId ?? null, o.heldMailers, o.pages]
-  const { rows } = await q.query<{ waiting: number; due: number }>(SAMPLES[o.table], values)
-  return rows[0] ?? { waiting: 0, due: 0 }
+  const { rows } = await q.query<QueueCounts>(SAMPLES[o.table], values)
+  return rows[0] ?? { waiting: 0, due: 0, held: 0 }
 }
