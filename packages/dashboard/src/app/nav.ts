@@ -7,11 +7,13 @@ import {
   KeyRound,
   Layers,
   type LucideIcon,
+  PackageCheck,
   ScrollText,
   Search,
   Send,
   Server,
   Users,
+  Webhook,
 } from 'lucide-react'
 import type { words } from './words.ts'
 
@@ -37,6 +39,13 @@ export const tenantNav: readonly NavGroup[] = [
   {
     title: 'sending',
     entries: [{ name: 'mailers', icon: Send, to: '/t/$tenantId/mailers' }],
+  },
+  {
+    title: 'reporting',
+    entries: [
+      { name: 'webhooks', icon: Webhook, to: '/t/$tenantId/webhooks' },
+      { name: 'deliveries', icon: PackageCheck, to: '/t/$tenantId/deliveries' },
+    ],
   },
 ]
 

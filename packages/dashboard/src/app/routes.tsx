@@ -6,6 +6,7 @@ import { readSystemSearch } from '../operator/system-tabs.ts'
 import { readOverviewSearch } from '../overview/range.ts'
 import { clientOf } from '../session/client.ts'
 import { isOperator, type Session, sessionQuery } from '../session/session.ts'
+import { readDeliverySearch } from '../webhooks/delivery-search.ts'
 import { NotFound, Oops } from './not-found.tsx'
 import { Shell } from './shell.tsx'
 
@@ -104,6 +105,25 @@ const mailer = createRoute({
   component: lazyRouteComponent(() => import('../mailers/mailer-page.tsx'), 'MailerPage'),
 })
 
+const webhooks = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/webhooks',
+  component: lazyRouteComponent(() => import('../webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+})
+
+const deliveries = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/deliveries',
+  validateSearch: readDeliverySearch,
+  component: lazyRouteComponent(() => import('../webhooks/deliveries-page.tsx'), 'DeliveriesPage'),
+})
+
+const delivery = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/deliveries/$deliveryId',
+  component: lazyRouteComponent(() => import('../webhooks/delivery-page.tsx'), 'DeliveryPage'),
+})
+
 /** The pages of who runs the service. */
 export const operatorRoute = createRoute({
   getParentRoute: () => shellRoute,
@@ -191,7 +211,7 @@ export const routeTree = rootRoute.addChildren([
   shellRoute.addChildren([
     start,
     account,
-    tenantRoute.addChildren([overview, mailers, mailer]),
+    tenantRoute.addChildren([...[overview, mailers, mailer], ...[webhooks, deliveries, delivery]]),
     operatorRoute.addChildren([
       ...[operatorStart, tenants, operatedTenant, health, queues],
       ...[search, system, users, oidc, audit],

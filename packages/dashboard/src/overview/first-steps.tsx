@@ -46,8 +46,18 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
       to: '/t/$tenantId/mailers',
     },
     { name: text.stepSend, help: text.stepSendHelp, isDone: hasMail || found.hasMail },
-    { name: text.stepWebhook, help: text.stepWebhookHelp, isDone: found.hasWebhook },
-    { name: text.stepEvent, help: text.stepEventHelp, isDone: false },
+    {
+      name: text.stepWebhook,
+      help: text.stepWebhookHelp,
+      isDone: found.hasWebhook,
+      to: '/t/$tenantId/webhooks',
+    },
+    {
+      name: text.stepEvent,
+      help: text.stepEventHelp,
+      isDone: false,
+      to: '/t/$tenantId/deliveries',
+    },
   ]
   return (
     <Card title={text.start} note={text.startLead}>

@@ -92,7 +92,11 @@ function Problems({ attention }: { readonly attention: readonly Attention[] }) {
               <Link to="/t/$tenantId/mailers/$mailerId" params={{ tenantId, mailerId: mailer_id }}>
                 {text.look}
               </Link>
-            ) : undefined
+            ) : (
+              <Link to="/t/$tenantId/webhooks" params={{ tenantId }}>
+                {text.look}
+              </Link>
+            )
           }
         >
           {detail}

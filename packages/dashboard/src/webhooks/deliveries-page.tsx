@@ -1,0 +1,174 @@
+/** Requests to webhooks, filtered by what the address holds. */
+import type { WebhookDelivery } from '@postrider/client'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { usePages } from '../api/use-pages.ts'
+import { ActionButton } from '../session/action-button.tsx'
+import { useTenant } from '../session/use-tenant.ts'
+import { Empty } from '../ui/answers.tsx'
+import { Select, TextInput } from '../ui/controls.ts'
+import { type Column, PagedTable } from '../ui/data-table.tsx'
+import { type ActiveFilter, NothingMatches } from '../ui/filters.tsx'
+import { Card, Page, Row } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import { useWords } from '../words/define-words.ts'
+import { useFormat } from '../words/format.ts'
+import { type DeliverySearch, deliveredEvents, deliveryStatuses } from './delivery-search.ts'
+import { Replay } from './replay.tsx'
+import { DeliveryStateMark } from './states.tsx'
+import { words } from './words.ts'
+
+export function DeliveriesPage() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const search = useSearch({ from: '/shell/t/$tenantId/deliveries' })
+  const navigate = useNavigate()
+  const [isReplaying, setReplaying] = useState(false)
+  const change = (part: DeliverySearch) =>
+    void navigate({
+      to: '.',
+      search: Object.fromEntries(
+        Object.entries({ ...search, ...part }).filter(([, value]) => value),
+      ),
+      replace: true,
+    })
+  const pages = usePages({
+    key: [tenantId, 'deliveries', search],
+    name: 'deliveries',
+    list: (page, options) => client.listWebhookDeliveries({ ...search, ...page }, options),
+    refreshMs: 15_000,
+  })
+  const filters: readonly ActiveFilter[] = [
+    ...(search.status === undefined
+      ? []
+      : [
+          {
+            name: text.status,
+            value: text.statuses[search.status],
+            drop: () => change({ status: undefined as never }),
+          },
+        ]),
+    ...(search.event === undefined
+      ? []
+      : [
+          {
+            name: text.event,
+            value: search.event,
+            drop: () => change({ event: undefined as never }),
+          },
+        ]),
+    ...(search.ref_id === undefined
+      ? []
+      : [{ name: text.refId, value: search.ref_id, drop: () => change({ ref_id: '' }) }]),
+  ]
+  return (
+    <Page
+      title={text.deliveries}
+      lead={text.deliveriesLead}
+      actions={
+        <ActionButton
+          variant="default"
+          operation="replayWebhookEvents"
+          onClick={() => setReplaying(true)}
+        >
+          {text.replay}
+        </ActionButton>
+      }
+    >
+      <Row>
+        <Select
+          aria-label={text.status}
+          placeholder={`${text.status}: ${text.all}`}
+          data={deliveryStatuses.map((value) => ({ value, label: text.statuses[value] }))}
+          value={search.status ?? null}
+          clearable
+          onChange={(value) => change({ status: (value ?? undefined) as never })}
+        />
+        <Select
+          aria-label={text.event}
+          placeholder={text.allEvents}
+          data={[...deliveredEvents]}
+          value={search.event ?? null}
+          clearable
+          searchable
+          onChange={(value) => change({ event: (value ?? undefined) as never })}
+        />
+        <TextInput
+          key={search.ref_id}
+          aria-label={text.refId}
+          placeholder={`${text.refId} (ref_id)`}
+          defaultValue={search.ref_id ?? ''}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') change({ ref_id: event.currentTarget.value.trim() })
+          }}
+        />
+      </Row>
+      <Card isFlush>
+        <PagedTable
+          pages={pages}
+          label={text.deliveries}
+          columns={useColumns()}
+          rowKey={({ delivery_id }) => delivery_id}
+          link={({ delivery_id }) => ({
+            to: '/t/$tenantId/deliveries/$deliveryId',
+            params: { tenantId, deliveryId: delivery_id },
+          })}
+          empty={
+            filters.length > 0 ? (
+              <NothingMatches filters={filters} />
+            ) : (
+              <Empty title={text.noDeliveries}>{text.noDeliveriesHelp}</Empty>
+            )
+          }
+        />
+      </Card>
+      <Replay isOpen={isReplaying} close={() => setReplaying(false)} />
+    </Page>
+  )
+}
+
+function useColumns(): readonly Column<WebhookDelivery>[] {
+  const text = useWords(words)
+  const format = useFormat()
+  return [
+    {
+      key: 'events',
+      head: text.content,
+      width: 'minmax(0, 2fr)',
+      isTitle: true,
+      cell: ({ events: [first, ...more] }) => (
+        <>
+          {first?.event ?? '–'} {more.length > 0 && text.moreEvents(more.length)}
+        </>
+      ),
+    },
+    {
+      key: 'status',
+      head: text.status,
+      width: '170px',
+      cell: ({ status }) => <DeliveryStateMark status={status} />,
+    },
+    {
+      key: 'answer',
+      head: text.lastAnswer,
+      cell: ({ attempts }) => {
+        const last = attempts.at(-1)
+        if (last === undefined) return '–'
+        return `${last.status ?? last.error ?? text.noAnswer} · ${format.duration(last.duration_ms)}`
+      },
+    },
+    {
+      key: 'attempts',
+      head: text.attempts,
+      width: '90px',
+      align: 'end',
+      cell: ({ attempts }) => format.integer(attempts.length),
+    },
+    {
+      key: 'made',
+      head: text.made,
+      width: '150px',
+      cell: ({ created_at }) => <Time at={created_at} />,
+    },
+  ]
+}

@@ -1,0 +1,8 @@
+/** JSON on lines of its own; what is none stays as it is. */
+export function prettyJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,261 @@
+/** The webhooks of the tenant: whether they work, what waits for them, what they hear. */
+import type { Webhook } from '@postrider/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { queryClient } from '../api/query-client.ts'
+import { ActionButton } from '../session/action-button.tsx'
+import { useTenant } from '../session/use-tenant.ts'
+import { Answer, Empty } from '../ui/answers.tsx'
+import { Copyable } from '../ui/copy.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Card, Columns, Fields, Page, Stack } from '../ui/page.tsx'
+import { StateMark } from '../ui/state-mark.tsx'
+import { Time } from '../ui/time.tsx'
+import { tellDone, tellFailed } from '../ui/toast.ts'
+import { useWords } from '../words/define-words.ts'
+import { useFormat } from '../words/format.ts'
+import { webhookSnippets } from './snippets.ts'
+import { WebhookStateMark } from './states.tsx'
+import { subscriptionNames, subscriptions } from './subscriptions.ts'
+import { WebhookForm } from './webhook-form.tsx'
+import { WebhookTest } from './webhook-test.tsx'
+import classes from './webhooks-page.module.css'
+import { words } from './words.ts'
+
+const kinds = ['EMAIL_EVENT', 'DOMAIN_VERIFICATION'] as const
+
+export function WebhooksPage() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const [isAdding, setAdding] = useState(false)
+  const webhooks = useQuery({
+    queryKey: [tenantId, 'webhooks'],
+    queryFn: async ({ signal }) => (await client.listWebhooks({ signal })).webhooks,
+    refetchInterval: 15_000,
+  })
+  const missing = kinds.filter((kind) => !webhooks.data?.some(({ event }) => event === kind))
+  const add = (
+    <ActionButton
+      operation="registerWebhook"
+      leftSection={<Plus size={15} aria-hidden />}
+      onClick={() => setAdding(true)}
+    >
+      {text.add}
+    </ActionButton>
+  )
+  return (
+    <Page title={text.webhooks} lead={text.lead} actions={missing.length > 0 && add}>
+      <Answer query={webhooks}>
+        {(found) =>
+          found.length === 0 ? (
+            <Card>
+              <Empty title={text.noWebhooks} action={add} {...webhookSnippets(location.origin)}>
+                {text.noWebhooksHelp}
+              </Empty>
+            </Card>
+          ) : (
+            <Stack>
+              {found.map((webhook) => (
+                <WebhookCard key={webhook.webhook_id} webhook={webhook} />
+              ))}
+            </Stack>
+          )
+        }
+      </Answer>
+      {missing[0] !== undefined && (
+        <WebhookForm isOpen={isAdding} close={() => setAdding(false)} kinds={missing} />
+      )}
+    </Page>
+  )
+}
+
+type Open = 'edit' | 'test' | 'pause' | 'delete'
+
+function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const [open, setOpen] = useState<Open>()
+  const close = () => setOpen(undefined)
+  const status = useQuery({
+    queryKey: [tenantId, 'webhook', webhook.webhook_id, 'status'],
+    queryFn: async ({ signal }) =>
+      (await client.getWebhookStatus(webhook.webhook_id, { signal })).status,
+    refetchInterval: 5_000,
+  })
+  const refresh = () => queryClient.invalidateQueries({ queryKey: [tenantId] })
+  const pause = useMutation({
+    mutationFn: () => client.pauseWebhook(webhook.webhook_id),
+    onSuccess: () => tellDone(text.paused),
+    onError: tellFailed,
+    onSettled: refresh,
+  })
+  const resume = useMutation({
+    mutationFn: () => client.resumeWebhook(webhook.webhook_id),
+    onSuccess: () => tellDone(text.resumed),
+    onError: tellFailed,
+    onSettled: refresh,
+  })
+  const remove = useMutation({
+    mutationFn: () => client.deleteWebhook({ event: webhook.event }),
+    onSuccess() {
+      tellDone(text.deleted)
+      close()
+    },
+    onSettled: refresh,
+  })
+  const isPaused = status.data?.state === 'paused'
+  return (
+    <Card
+      title={
+        <span className={classes.title}>
+          {text.kinds[webhook.event]}
+          {status.data !== undefined && <WebhookStateMark state={status.data.state} />}
+        </span>
+      }
+      note={status.data === undefined ? undefined : text.stateHelp[status.data.state]}
+      actions={
+        <>
+          <ActionButton
+            size="xs"
+            variant="default"
+            operation="sendTestEvent"
+            onClick={() => setOpen('test')}
+          >
+            {text.test}
+          </ActionButton>
+          <ActionButton
+            size="xs"
+            variant="default"
+            operation={isPaused ? 'resumeWebhook' : 'pauseWebhook'}
+            loading={resume.isPending}
+            onClick={() => (isPaused ? resume.mutate() : setOpen('pause'))}
+          >
+            {isPaused ? text.resume : text.pause}
+          </ActionButton>
+          <ActionButton
+            size="xs"
+            variant="default"
+            operation="updateWebhook"
+            onClick={() => setOpen('edit')}
+          >
+            {text.edit}
+          </ActionButton>
+          <ActionButton
+            size="xs"
+            variant="default"
+            operation="deleteWebhook"
+            onClick={() => setOpen('delete')}
+          >
+            {text.delete}
+          </ActionButton>
+        </>
+      }
+    >
+      <Columns>
+        <Facts webhook={webhook} status={status.data} />
+        <Events webhook={webhook} />
+      </Columns>
+      <WebhookForm
+        isOpen={open === 'edit'}
+        close={close}
+        kinds={[webhook.event]}
+        webhook={webhook}
+      />
+      <WebhookTest webhook={webhook} isOpen={open === 'test'} close={close} />
+      <Confirm
+        title={text.pauseTitle}
+        confirm={text.pause}
+        isOpen={open === 'pause'}
+        close={close}
+        isBusy={pause.isPending}
+        onConfirm={() => pause.mutate(undefined, { onSuccess: close })}
+      >
+        <p>{text.pauseHelp}</p>
+      </Confirm>
+      <Confirm
+        title={text.deleteTitle}
+        confirm={text.delete}
+        nameToType={webhook.event}
+        isDangerous
+        isOpen={open === 'delete'}
+        close={close}
+        isBusy={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+      >
+        <p>{text.deleteHelp}</p>
+      </Confirm>
+    </Card>
+  )
+}
+
+type Status = Awaited<
+  ReturnType<ReturnType<typeof useTenant>['client']['getWebhookStatus']>
+>['status']
+
+function Facts({
+  webhook,
+  status,
+}: {
+  readonly webhook: Webhook
+  readonly status: Status | undefined
+}) {
+  const text = useWords(words)
+  const format = useFormat()
+  const { tenantId } = useTenant()
+  const duration = (ms: number | null | undefined) =>
+    ms === null || ms === undefined ? '–' : format.duration(ms)
+  return (
+    <Fields
+      entries={[
+        [text.url, <Copyable value={webhook.url} />],
+        [
+          text.waiting,
+          <>
+            {format.integer(status?.backlog ?? 0)}{' '}
+            <Link to="/t/$tenantId/deliveries" params={{ tenantId }}>
+              {text.showDeliveries}
+            </Link>
+          </>,
+        ],
+        status?.oldest_pending_at
+          ? [text.since, <Time at={status.oldest_pending_at} />]
+          : undefined,
+        status?.next_attempt_at ? [text.nextTry, <Time at={status.next_attempt_at} />] : undefined,
+        [text.typical, `${duration(status?.p50_ms)} ${text.lastHour}`],
+        [text.slowest, duration(status?.p95_ms)],
+        [text.lastOk, <Time at={status?.last_ok_at} />],
+        [
+          text.headers,
+          webhook.headers_present.length === 0
+            ? text.noHeaders
+            : webhook.headers_present.join(', '),
+        ],
+        [text.id, <Copyable value={webhook.webhook_id} />],
+      ]}
+    />
+  )
+}
+
+function Events({ webhook }: { readonly webhook: Webhook }) {
+  const text = useWords(words)
+  const on = webhook.options?.events
+  if (on === undefined) return null
+  return (
+    <div>
+      <h3 className={classes.heading}>{text.events}</h3>
+      <ul className={classes.events}>
+        {subscriptionNames.map((name) => (
+          <li key={name}>
+            <StateMark tone={on[name] ? 'good' : 'muted'} isQuiet>
+              {text.eventNames[name]}
+            </StateMark>
+            <code>{subscriptions[name]}</code>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
