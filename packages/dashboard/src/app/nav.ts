@@ -2,7 +2,9 @@
 import type { LinkProps } from '@tanstack/react-router'
 import {
   Activity,
+  Ban,
   Building2,
+  CodeXml,
   Gauge,
   KeyRound,
   Layers,
@@ -12,6 +14,8 @@ import {
   Search,
   Send,
   Server,
+  Settings,
+  ShieldAlert,
   Users,
   Webhook,
 } from 'lucide-react'
@@ -38,13 +42,24 @@ export const tenantNav: readonly NavGroup[] = [
   { entries: [{ name: 'overview', icon: Gauge, to: '/t/$tenantId' }] },
   {
     title: 'sending',
-    entries: [{ name: 'mailers', icon: Send, to: '/t/$tenantId/mailers' }],
+    entries: [
+      { name: 'mailers', icon: Send, to: '/t/$tenantId/mailers' },
+      { name: 'suppressions', icon: Ban, to: '/t/$tenantId/suppressions' },
+      { name: 'protection', icon: ShieldAlert, to: '/t/$tenantId/protection' },
+    ],
   },
   {
     title: 'reporting',
     entries: [
       { name: 'webhooks', icon: Webhook, to: '/t/$tenantId/webhooks' },
       { name: 'deliveries', icon: PackageCheck, to: '/t/$tenantId/deliveries' },
+    ],
+  },
+  {
+    title: 'account',
+    entries: [
+      { name: 'developers', icon: CodeXml, to: '/t/$tenantId/developers' },
+      { name: 'settings', icon: Settings, to: '/t/$tenantId/settings' },
     ],
   },
 ]

@@ -6,6 +6,8 @@ import { readSystemSearch } from '../operator/system-tabs.ts'
 import { readOverviewSearch } from '../overview/range.ts'
 import { clientOf } from '../session/client.ts'
 import { isOperator, type Session, sessionQuery } from '../session/session.ts'
+import { readSettingsSearch } from '../settings/settings-search.ts'
+import { readSuppressionSearch } from '../suppressions/suppression-search.ts'
 import { readDeliverySearch } from '../webhooks/delivery-search.ts'
 import { NotFound, Oops } from './not-found.tsx'
 import { Shell } from './shell.tsx'
@@ -124,6 +126,41 @@ const delivery = createRoute({
   component: lazyRouteComponent(() => import('../webhooks/delivery-page.tsx'), 'DeliveryPage'),
 })
 
+const suppressions = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/suppressions',
+  validateSearch: readSuppressionSearch,
+  component: lazyRouteComponent(
+    () => import('../suppressions/suppressions-page.tsx'),
+    'SuppressionsPage',
+  ),
+})
+
+const protection = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/protection',
+  component: lazyRouteComponent(
+    () => import('../protection/protection-page.tsx'),
+    'ProtectionPage',
+  ),
+})
+
+const developers = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/developers',
+  component: lazyRouteComponent(
+    () => import('../developers/developers-page.tsx'),
+    'DevelopersPage',
+  ),
+})
+
+const settings = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/settings',
+  validateSearch: readSettingsSearch,
+  component: lazyRouteComponent(() => import('../settings/settings-page.tsx'), 'SettingsPage'),
+})
+
 /** The pages of who runs the service. */
 export const operatorRoute = createRoute({
   getParentRoute: () => shellRoute,
@@ -211,7 +248,11 @@ export const routeTree = rootRoute.addChildren([
   shellRoute.addChildren([
     start,
     account,
-    tenantRoute.addChildren([...[overview, mailers, mailer], ...[webhooks, deliveries, delivery]]),
+    tenantRoute.addChildren([
+      ...[overview, mailers, mailer, suppressions, protection],
+      ...[webhooks, deliveries, delivery],
+      ...[developers, settings],
+    ]),
     operatorRoute.addChildren([
       ...[operatorStart, tenants, operatedTenant, health, queues],
       ...[search, system, users, oidc, audit],

@@ -4,6 +4,7 @@ export {
   Anchor,
   Button,
   Checkbox,
+  FileInput,
   Menu,
   MultiSelect,
   PasswordInput,

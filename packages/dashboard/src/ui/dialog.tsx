@@ -32,6 +32,27 @@ export function Dialog(o: {
   )
 }
 
+/** A form in a dialog: its parts below each other. */
+export function DialogForm({
+  submit,
+  children,
+}: {
+  readonly submit: () => void
+  readonly children: ReactNode
+}) {
+  return (
+    <form
+      className={classes.form}
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      {children}
+    </form>
+  )
+}
+
 /** The buttons below a form, with its error above them. */
 export function DialogEnd(o: {
   readonly confirm: string
@@ -86,13 +107,7 @@ export function Confirm(o: {
   }
   return (
     <Dialog title={o.title} isOpen={o.isOpen} close={close}>
-      <form
-        className={classes.form}
-        onSubmit={(event) => {
-          event.preventDefault()
-          o.onConfirm()
-        }}
-      >
+      <DialogForm submit={o.onConfirm}>
         {o.children}
         {o.nameToType !== undefined && (
           <TextInput
@@ -111,7 +126,7 @@ export function Confirm(o: {
           error={o.error}
           close={close}
         />
-      </form>
+      </DialogForm>
     </Dialog>
   )
 }

@@ -1,0 +1,109 @@
+/** Makes an API key, and shows it once. */
+import type { ApiKeyScope } from '@postrider/client'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { queryClient } from '../api/query-client.ts'
+import { useTenant } from '../session/use-tenant.ts'
+import { Button, Checkbox, Textarea, TextInput } from '../ui/controls.ts'
+import { CodeBlock } from '../ui/copy.tsx'
+import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { Stack } from '../ui/page.tsx'
+import { useWords } from '../words/define-words.ts'
+import { words } from './words.ts'
+
+const allScopes = [
+  'send',
+  'webhooks',
+  'mailers',
+  'read',
+  'content',
+  'keys',
+] as const satisfies readonly ApiKeyScope[]
+
+export function CreateKey(o: { readonly isOpen: boolean; readonly close: () => void }) {
+  const text = useWords(words)
+  return (
+    <Dialog title={text.create} isOpen={o.isOpen} close={o.close}>
+      <Form close={o.close} />
+    </Dialog>
+  )
+}
+
+function Form({ close }: { readonly close: () => void }) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const [name, setName] = useState('')
+  const [scopes, setScopes] = useState<readonly ApiKeyScope[]>(['send', 'read'])
+  const [networks, setNetworks] = useState('')
+  const [expires, setExpires] = useState('')
+  const create = useMutation({
+    mutationFn: () => {
+      const from = networks.split(/\s+/).filter((network) => network !== '')
+      return client.createKey({
+        name: name.trim(),
+        ...(scopes.length > 0 && { scopes: [...scopes] }),
+        ...(from.length > 0 && { networks: from }),
+        ...(expires !== '' && { expires_at: new Date(expires) }),
+      })
+    },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: [tenantId, 'keys'] }),
+  })
+  if (create.data !== undefined) {
+    return (
+      <Stack>
+        <p>
+          <strong>{text.keyMade}</strong> {text.keyMadeHelp}
+        </p>
+        <CodeBlock code={create.data.api_key} label={text.keys} />
+        <Button onClick={close}>{text.done}</Button>
+      </Stack>
+    )
+  }
+  return (
+    <DialogForm submit={() => create.mutate()}>
+      <TextInput
+        label={text.name}
+        description={text.nameHelp}
+        required
+        withAsterisk={false}
+        maxLength={200}
+        data-autofocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <Checkbox.Group
+        label={text.scopes}
+        description={text.scopesHelp}
+        value={[...scopes]}
+        onChange={(chosen) => setScopes(allScopes.filter((scope) => chosen.includes(scope)))}
+      >
+        <Stack>
+          {allScopes.map((scope) => (
+            <Checkbox key={scope} value={scope} label={text.scopeNames[scope]} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <Textarea
+        label={text.networks}
+        description={text.networksHelp}
+        autosize
+        minRows={1}
+        value={networks}
+        onChange={(event) => setNetworks(event.currentTarget.value)}
+      />
+      <TextInput
+        type="datetime-local"
+        label={text.expires}
+        description={text.expiresHelp}
+        value={expires}
+        onChange={(event) => setExpires(event.currentTarget.value)}
+      />
+      <DialogEnd
+        confirm={text.create}
+        isBusy={create.isPending}
+        error={create.error}
+        close={close}
+      />
+    </DialogForm>
+  )
+}

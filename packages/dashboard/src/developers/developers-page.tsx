@@ -1,0 +1,200 @@
+/** Keys of programs, and how a program sends. */
+import type { ApiKey } from '@postrider/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { queryClient } from '../api/query-client.ts'
+import { usePages } from '../api/use-pages.ts'
+import { ActionButton } from '../session/action-button.tsx'
+import { useTenant } from '../session/use-tenant.ts'
+import { Empty } from '../ui/answers.tsx'
+import { Tabs } from '../ui/controls.ts'
+import { CodeBlock } from '../ui/copy.tsx'
+import { type Column, PagedTable } from '../ui/data-table.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Card, Columns, Page } from '../ui/page.tsx'
+import { StateMark } from '../ui/state-mark.tsx'
+import { Time } from '../ui/time.tsx'
+import { tellDone } from '../ui/toast.ts'
+import { useWords } from '../words/define-words.ts'
+import { CreateKey } from './create-key.tsx'
+import { sendSnippets } from './snippets.ts'
+import { words } from './words.ts'
+
+export function DevelopersPage() {
+  const text = useWords(words)
+  const { may } = useTenant()
+  return (
+    <Page title={text.developers} lead={text.lead}>
+      {may('listKeys') && <Keys />}
+      <Columns>
+        <Snippets />
+        <Card title={text.reference} note={text.referenceNote}>
+          <a href="/docs" target="_blank" rel="noreferrer">
+            {text.openReference}
+          </a>
+        </Card>
+      </Columns>
+    </Page>
+  )
+}
+
+function Keys() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const [isCreating, setCreating] = useState(false)
+  const [revoking, setRevoking] = useState<ApiKey>()
+  const pages = usePages({
+    key: [tenantId, 'keys'],
+    name: 'keys',
+    list: (page, options) => client.listKeys(page, options),
+  })
+  const create = (
+    <ActionButton size="xs" operation="createKey" onClick={() => setCreating(true)}>
+      {text.create}
+    </ActionButton>
+  )
+  return (
+    <Card title={text.keys} note={text.keysNote} actions={create} isFlush>
+      <PagedTable
+        pages={pages}
+        label={text.keys}
+        columns={useColumns(setRevoking)}
+        rowKey={({ key_id }) => key_id}
+        empty={
+          <Empty title={text.noKeys} action={create}>
+            {text.noKeysHelp}
+          </Empty>
+        }
+      />
+      <CreateKey isOpen={isCreating} close={() => setCreating(false)} />
+      <Revoke apiKey={revoking} close={() => setRevoking(undefined)} />
+    </Card>
+  )
+}
+
+function useColumns(revoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
+  const text = useWords(words)
+  return [
+    {
+      key: 'name',
+      head: text.name,
+      width: 'minmax(0, 1.4fr)',
+      isTitle: true,
+      cell: ({ name, key_id }) => <span title={key_id}>{name ?? text.unnamed}</span>,
+    },
+    {
+      key: 'scopes',
+      head: text.scopes,
+      width: 'minmax(0, 2fr)',
+      cell: ({ scopes }) => {
+        const names = scopes.map((scope) => text.scopeNames[scope]).join(', ')
+        return <span title={names}>{names || text.everything}</span>
+      },
+    },
+    {
+      key: 'networks',
+      head: text.networks,
+      cell: ({ networks }) => networks.join(', ') || text.everywhere,
+    },
+    {
+      key: 'used',
+      head: text.lastUsed,
+      width: '130px',
+      cell: ({ last_used_at }) => <Time at={last_used_at} />,
+    },
+    { key: 'state', head: text.state, width: '140px', cell: (key) => <KeyState apiKey={key} /> },
+    {
+      key: 'revoke',
+      head: '',
+      width: '110px',
+      align: 'end',
+      cell: (key) =>
+        key.revoked_at === null && (
+          <ActionButton
+            size="xs"
+            variant="default"
+            operation="revokeKey"
+            onClick={() => revoke(key)}
+          >
+            {text.revoke}
+          </ActionButton>
+        ),
+    },
+  ]
+}
+
+function KeyState({ apiKey: { revoked_at, expires_at } }: { readonly apiKey: ApiKey }) {
+  const text = useWords(words)
+  if (revoked_at !== null) return <StateMark tone="muted">{text.revoked}</StateMark>
+  if (expires_at === null) return <StateMark tone="good">{text.active}</StateMark>
+  if (new Date(expires_at) <= new Date()) return <StateMark tone="muted">{text.expired}</StateMark>
+  return (
+    <span>
+      {text.expires} <Time at={expires_at} />
+    </span>
+  )
+}
+
+function Revoke({
+  apiKey,
+  close,
+}: {
+  readonly apiKey: ApiKey | undefined
+  readonly close: () => void
+}) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const revoke = useMutation({
+    mutationFn: (keyId: string) => client.revokeKey(keyId),
+    onSuccess() {
+      tellDone(text.revokedDone)
+      close()
+    },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: [tenantId, 'keys'] }),
+  })
+  return (
+    <Confirm
+      title={text.revokeTitle}
+      confirm={text.revoke}
+      isDangerous
+      isOpen={apiKey !== undefined}
+      close={close}
+      isBusy={revoke.isPending}
+      error={revoke.error}
+      onConfirm={() => apiKey !== undefined && revoke.mutate(apiKey.key_id)}
+    >
+      <p>{text.revokeHelp(apiKey?.name ?? apiKey?.key_id ?? '')}</p>
+    </Confirm>
+  )
+}
+
+function Snippets() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const { data: from } = useQuery({
+    queryKey: [tenantId, 'first-mailer'],
+    queryFn: async ({ signal }) => {
+      const { mailers } = await client.listMailers({ state: 'active', pageSize: 1 }, { signal })
+      const [first] = mailers
+      if (first === undefined) return null
+      return first.config_type === 'domain' ? `you@${first.config.domain}` : first.email
+    },
+  })
+  const snippets = sendSnippets(location.origin, from ?? 'me@example.com')
+  return (
+    <Card title={text.snippets} note={text.snippetsNote}>
+      <Tabs defaultValue="curl">
+        <Tabs.List>
+          <Tabs.Tab value="curl">{text.curl}</Tabs.Tab>
+          <Tabs.Tab value="typescript">{text.typescript}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="curl" pt={8}>
+          <CodeBlock code={snippets.curl} label={text.curl} />
+        </Tabs.Panel>
+        <Tabs.Panel value="typescript" pt={8}>
+          <CodeBlock code={snippets.typescript} label={text.typescript} />
+        </Tabs.Panel>
+      </Tabs>
+    </Card>
+  )
+}

@@ -1,0 +1,106 @@
+/** Phishing protection: its threshold, blocked domains, and what it stopped. */
+import type { PhishingSettings } from '@postrider/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { queryClient } from '../api/query-client.ts'
+import { ActionButton } from '../session/action-button.tsx'
+import { useTenant } from '../session/use-tenant.ts'
+import { Answer, Failure } from '../ui/answers.tsx'
+import { Switch, Textarea, TextInput } from '../ui/controls.ts'
+import { Card, Columns, Page, Stack } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import { tellDone } from '../ui/toast.ts'
+import { useWords } from '../words/define-words.ts'
+import { words } from './words.ts'
+
+export function ProtectionPage() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const settings = useQuery({
+    queryKey: [tenantId, 'phishing'],
+    queryFn: async ({ signal }) => (await client.getPhishingSettings({ signal })).settings,
+  })
+  return (
+    <Page title={text.protection} lead={text.lead}>
+      <Answer query={settings}>
+        {(found) => (
+          <Columns>
+            <Settings key={found.updated_at} settings={found} />
+            <Card title={text.stopped} note={text.stoppedHelp}>
+              <a href={`/app/t/${tenantId}/emails?status=blocked`}>{text.showStopped}</a>
+            </Card>
+          </Columns>
+        )}
+      </Answer>
+    </Page>
+  )
+}
+
+function Settings({ settings }: { readonly settings: PhishingSettings }) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const [enabled, setEnabled] = useState(settings.enabled)
+  const [threshold, setThreshold] = useState(String(settings.threshold))
+  const [blocked, setBlocked] = useState(settings.blocked_domains.join('\n'))
+  const save = useMutation({
+    mutationFn: () =>
+      client.updatePhishingSettings({
+        enabled,
+        threshold: Number(threshold),
+        blocked_domains: blocked.split(/\s+/).filter((domain) => domain !== ''),
+      }),
+    async onSuccess() {
+      tellDone(text.saved)
+      await queryClient.invalidateQueries({ queryKey: [tenantId, 'phishing'] })
+    },
+  })
+  return (
+    <Card title={text.protection}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          save.mutate()
+        }}
+      >
+        <Stack>
+          <Switch
+            label={text.enabled}
+            checked={enabled}
+            onChange={(event) => setEnabled(event.currentTarget.checked)}
+          />
+          <TextInput
+            label={text.threshold}
+            description={text.thresholdHelp}
+            inputMode="numeric"
+            pattern="[1-9][0-9]?|100"
+            required
+            withAsterisk={false}
+            w={160}
+            value={threshold}
+            onChange={(event) => setThreshold(event.currentTarget.value)}
+          />
+          <Textarea
+            label={text.blocked}
+            description={text.blockedHelp}
+            autosize
+            minRows={4}
+            maxRows={16}
+            value={blocked}
+            onChange={(event) => setBlocked(event.currentTarget.value)}
+          />
+          {save.error && <Failure error={save.error} />}
+          <div>
+            <ActionButton type="submit" operation="updatePhishingSettings" loading={save.isPending}>
+              {text.save}
+            </ActionButton>
+          </div>
+          {settings.updated_at !== null && (
+            <p>
+              {text.updated} <Time at={settings.updated_at} />
+            </p>
+          )}
+        </Stack>
+      </form>
+    </Card>
+  )
+}

@@ -1,0 +1,84 @@
+/** The tenant's settings: its members, and its audit log. */
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { usePages } from '../api/use-pages.ts'
+import { useTenant } from '../session/use-tenant.ts'
+import { Empty } from '../ui/answers.tsx'
+import { Tabs } from '../ui/controls.ts'
+import { PagedTable } from '../ui/data-table.tsx'
+import { Card, Page } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import { useWords } from '../words/define-words.ts'
+import { Members } from './members.tsx'
+import { settingsTabs } from './settings-search.ts'
+import { words } from './words.ts'
+
+export function SettingsPage() {
+  const text = useWords(words)
+  const { may } = useTenant()
+  const { tab = 'members' } = useSearch({ from: '/shell/t/$tenantId/settings' })
+  const navigate = useNavigate()
+  const open = settingsTabs.filter((name) => may(name === 'members' ? 'listMembers' : 'listAudit'))
+  return (
+    <Page title={text.settings} lead={text.lead}>
+      <Tabs
+        value={tab}
+        onChange={(chosen) =>
+          void navigate({ to: '.', search: chosen === 'audit' ? { tab: 'audit' } : {} })
+        }
+      >
+        <Tabs.List>
+          {open.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {text.tabs[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+      </Tabs>
+      {tab === 'members' && open.includes('members') && <Members />}
+      {tab === 'audit' && open.includes('audit') && <Audit />}
+    </Page>
+  )
+}
+
+function Audit() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const pages = usePages({
+    key: [tenantId, 'audit'],
+    name: 'entries',
+    list: (page, options) => client.listAudit(page, options),
+  })
+  return (
+    <Card title={text.tabs.audit} note={text.auditNote} isFlush>
+      <PagedTable
+        pages={pages}
+        label={text.tabs.audit}
+        rowKey={({ request_id, at }) => `${request_id} ${at}`}
+        columns={[
+          {
+            key: 'operation',
+            head: text.operation,
+            isTitle: true,
+            cell: ({ operation }) => operation,
+          },
+          {
+            key: 'target',
+            head: text.target,
+            width: 'minmax(0, 1.6fr)',
+            cell: ({ target }) => <code>{target ?? ''}</code>,
+          },
+          {
+            key: 'actor',
+            head: text.actor,
+            width: 'minmax(0, 1.6fr)',
+            cell: ({ actor }) => <code>{actor}</code>,
+          },
+          { key: 'from', head: text.from, width: '130px', cell: ({ from }) => <code>{from}</code> },
+          { key: 'status', head: text.status, width: '80px', cell: ({ status }) => status ?? '–' },
+          { key: 'at', head: text.at, width: '150px', cell: ({ at }) => <Time at={at} /> },
+        ]}
+        empty={<Empty title={text.noAudit}>{text.noAuditHelp}</Empty>}
+      />
+    </Card>
+  )
+}

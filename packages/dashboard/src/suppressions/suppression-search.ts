@@ -1,0 +1,26 @@
+/** What the address of the list of suppressions holds. */
+import type { SuppressionReason } from '@postrider/client'
+
+export const reasons = [
+  'unsubscribed',
+  'bounced',
+  'complained',
+  'manual',
+] as const satisfies readonly SuppressionReason[]
+
+export interface SuppressionSearch {
+  readonly email?: string
+  readonly reason?: SuppressionReason
+}
+
+/** What is no filter is left out. */
+export function readSuppressionSearch({
+  email,
+  reason,
+}: Record<string, unknown>): SuppressionSearch {
+  const known = reasons.find((one) => one === reason)
+  return {
+    ...(typeof email === 'string' && email.trim() !== '' && { email: email.trim() }),
+    ...(known !== undefined && { reason: known }),
+  }
+}
