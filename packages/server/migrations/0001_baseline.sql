@@ -130,7 +130,7 @@ $$;
 -- How often something happened within a span of time: a sum. The janitor adds changes to it. An hour's sum goes
 -- after 400 days, a sum of ten minutes after two days.
 --
--- The code that counts inserts a row into platform_counter_change, in the transaction of the fact. Readers add
+-- The code that counts inserts a row into platform_counter_change, in the transaction of what it counts. Readers add
 -- sums and changes. With sums alone, all senders of a mailer would wait for one row.
 create table platform_counter (
   tenant_id text collate "C" not null,
@@ -443,7 +443,7 @@ create index webhooks_stream_paused on webhooks_stream (bucket) where paused_at 
 create index webhooks_stream_failing on webhooks_stream (tenant_id, webhook_id)
   where first_failure_at is not null or parked_in_row >= 10;
 
--- An event. Written in the transaction of the fact that the event reports, whether a webhook wants the event or
+-- An event. Written in the transaction of the change that the event reports, whether a webhook wants the event or
 -- not: events can be replayed. Leaves with its day.
 create table webhooks_event (
   tenant_id   text collate "C" not null,

@@ -3,13 +3,7 @@ import type { RelayKind } from '@postrider/contract'
 import type { Classified } from '@postrider/mail'
 import { type Queryable, statement } from '../platform/db/index.ts'
 import type { RelayFactKind } from '../relays/index.ts'
-
-interface RecipientKey {
-  readonly refId: string
-  readonly n: number
-  /** Of the email. */
-  readonly day: string
-}
+import { type DatedRecipient, readBesideRecipients } from '../sending/index.ts'
 
 export interface RecordedFact {
   readonly n: number
@@ -47,7 +41,7 @@ const FACTS_OF = statement(
 export async function readFactsOf(
   q: Queryable,
   tenantId: string,
-  email: Pick<RecipientKey, 'refId' | 'day'>,
+  email: Pick<DatedRecipient, 'refId' | 'day'>,
   ns: readonly number[],
   limit: number,
 ): Promise<RecordedFact[]> {
@@ -57,64 +51,14 @@ export async function readFactsOf(
 }
 
 export interface ReportedFlags {
-  readonly refId: string
-  readonly n: number
   readonly hasComplained: boolean
   readonly isUnsubscribed: boolean
 }
 
-const FLAGS = `ref_id as "refId", n, complained_at is not null as "hasComplained",
-  unsubscribed_at is not null as "isUnsubscribed"`
-
-const FLAGS_OF = statement(
-  'feedback.flags_of',
-  `select t.* from unnest($2::text[], $3::smallint[], $4::date[]) as k (ref_id, n, day)
-    cross join lateral (
-      select ${FLAGS} from feedback_recipient
-       where tenant_id = $1 and ref_id = k.ref_id and n = k.n and day = k.day
-         and day between $5 and $6 limit 1) t`,
-)
-
-/** Of those of whom anything is true. */
-export async function readFlags(
-  q: Queryable,
-  tenantId: string,
-  keys: readonly RecipientKey[],
-): Promise<ReportedFlags[]> {
-  const days = keys.map(({ day }) => day).sort()
-  if (days.length === 0) return []
-  const { rows } = await q.query<ReportedFlags>(FLAGS_OF, [
-    tenantId,
-    keys.map(({ refId }) => refId),
-    keys.map(({ n }) => n),
-    keys.map(({ day }) => day),
-    days[0],
-    days.at(-1),
-  ])
-  return rows
-}
-
-const WALK = statement(
-  'feedback.walk_flags',
-  `select ${FLAGS}, day from feedback_recipient
-    where tenant_id = $1 and day between $2 and $3 and ref_id >= $4
-      and (ref_id, n) < ($5, $6::smallint)
-    order by ref_id desc, n desc limit $7`,
-)
-
-/** All of whom anything is true, in the order of the record, newest first. */
-export async function walkFlags(
-  q: Queryable,
-  o: {
-    readonly tenantId: string
-    readonly days: { readonly from: string; readonly to: string }
-    readonly refIdMin: string
-    readonly below: { readonly refId: string; readonly n: number }
-    readonly limit: number
-  },
-): Promise<(ReportedFlags & RecipientKey)[]> {
-  const { tenantId, days, refIdMin, below, limit } = o
-  const values = [tenantId, days.from, days.to, refIdMin, below.refId, below.n, limit]
-  const { rows } = await q.query<ReportedFlags & RecipientKey>(WALK, values)
-  return rows
-}
+/** Of recipients of whom anything is true. */
+export const { read: readFlags, walk: walkFlags } = readBesideRecipients<ReportedFlags>({
+  table: 'feedback_recipient',
+  columns: `complained_at is not null as "hasComplained",
+    unsubscribed_at is not null as "isUnsubscribed"`,
+  names: { read: 'feedback.flags_of', walk: 'feedback.walk_flags' },
+})

@@ -10,6 +10,7 @@ export { measureQueue, type QueueFigures } from './queue-watch/measure-queue.ts'
 export { measureMailerQueue, measureTenantQueue } from './queue-watch/measure-tenant-queue.ts'
 export { countQueues } from './queue-watch/observe-store.ts'
 export { countQueued } from './queue-watch/tenant-store.ts'
+export { type DatedRecipient, readBesideRecipients } from './record/beside-recipients-store.ts'
 export { groupsOfRecipient, withReason } from './record/counter-groups.ts'
 export { domainFirst } from './record/email.ts'
 export {

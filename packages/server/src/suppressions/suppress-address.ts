@@ -1,6 +1,6 @@
 /**
- * Suppresses an address within the caller's transaction: the fact that is the reason for it, such
- * as a bounce or an unsubscribe, and its consequence are one commit.
+ * Suppresses an address within the caller's transaction: the reason for it, such as a bounce
+ * or an unsubscribe, and its consequence are one commit.
  */
 import type { SuppressionReason, SuppressionSource } from '@postrider/contract'
 import { addressKeyOf } from '@postrider/mail'

@@ -1,14 +1,14 @@
 /**
- * Exact counts by time. A change is in the transaction of the fact, so that nothing is counted that was
- * rolled back, and nothing twice. Changes are folded into sums later.
+ * Exact counts by time. A change of a counter is in the transaction of what it counts, so that nothing is
+ * counted that was rolled back, and nothing twice. Changes are folded into sums later.
  *
- * A fact is counted for its subject, and under each of its groups (`{ recipient_domain: 'example.com' }`). One
+ * What happens is counted for its subject, and under each of its groups (`{ recipient_domain: 'example.com' }`). One
  * row holds the changes of a transaction for a tenant: a group more makes the row longer. Measured with 64 mails
  * to a transaction: 6 octets of WAL for a mail where all go to one domain, 13 where each goes to another.
  */
 import { insertRows, type Queryable, statement, type Tx } from '../db/index.ts'
 
-/** Under which names a fact is counted as well, by what it is grouped by. */
+/** Under which names it is counted as well, by what it is grouped by. */
 export type CounterGroups = Readonly<Record<string, string>>
 
 export interface CounterChange {

@@ -1,6 +1,6 @@
 /**
  * Records events in the transaction of the change that they report (docs/reference/events.md#recording,
- * invariant: the fact, its event and its next step are one transaction).
+ * invariant: a change, its event and its next step are one transaction).
  *
  * `(ref_id, event, event_at, attempt)` is the receiver's deduplication key and unique for ever: an
  * event that meets another in the same microsecond is moved on, here, before it is stored.
