@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Postrider } from '@postrider/client'
+import type { CreateTenantAnswer } from '@postrider/contract'
 import {
   createImapServer,
   createSendGridServer,
@@ -38,6 +39,7 @@ export const certificate = {
 }
 
 export interface Tenant {
+  readonly tenantId: string
   readonly client: Postrider
   readonly apiKey: string
 }
@@ -50,7 +52,10 @@ export interface World {
   startBeside(env: Environment, processEnv?: Environment): Promise<RunningService>
   /** SIGTERM unless told otherwise; the data stays. */
   end(signal?: NodeJS.Signals): Promise<void>
-  newTenant(): Promise<Tenant>
+  newTenant(name?: string): Promise<Tenant>
+  /** Calls with the operator's token. */
+  operator(): Postrider
+  readonly adminToken: string
   newSmtpServer(o?: SmtpServerOptions): Promise<SmtpServer>
   newImapServer(o?: ImapServerOptions): Promise<ImapServer>
   newReceiver(o?: WebhookReceiverOptions): Promise<WebhookReceiver>
@@ -117,15 +122,17 @@ export function createWorld(env: Environment = {}, processEnv: Environment = {})
       return beside
     },
     end,
-    async newTenant() {
+    adminToken,
+    operator: () => new Postrider({ apiKey: adminToken, basePath: service().origin }),
+    async newTenant(name = 'e2e') {
       const { origin } = service()
       const response = await fetch(`${origin}/admin/v1/tenants`, {
         method: 'POST',
         headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ name: 'e2e' }),
+        body: JSON.stringify({ name }),
       })
-      const { api_key: apiKey } = (await response.json()) as { api_key: string }
-      return { apiKey, client: new Postrider({ apiKey, basePath: origin }) }
+      const { api_key: apiKey, tenant_id: tenantId } = (await response.json()) as CreateTenantAnswer
+      return { apiKey, tenantId, client: new Postrider({ apiKey, basePath: origin }) }
     },
     newSmtpServer: async (o) => keep(await createSmtpServer(o)),
     newImapServer: async (o) => keep(await createImapServer(o)),

@@ -1,0 +1,66 @@
+/**
+ * Chromium for tests: Debian's, or another one that CHROMIUM names. Names lead nowhere but to this machine.
+ */
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+
+const program = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+/** Why there can be no test in a browser; undefined where there can. Goes into the titles of tests. */
+export const browserHindrance = existsSync(program)
+  ? undefined
+  : `SKIPPED: there is no ${program}, install chromium`
+
+/** @param names that lead to this machine, too */
+export async function launchBrowser(names: readonly string[] = []): Promise<Browser> {
+  const rules = [
+    ...names.map((name) => `MAP ${name} 127.0.0.1`),
+    'MAP * ~NOTFOUND',
+    'EXCLUDE 127.0.0.1',
+    'EXCLUDE localhost',
+  ]
+  return await chromium.launch({
+    executablePath: program,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      `--host-resolver-rules=${rules.join(', ')}`,
+    ],
+  })
+}
+
+export interface PageWatch {
+  /** What the browser complained of: errors and warnings, exceptions, dialogs, refused by a policy. */
+  readonly complaints: readonly string[]
+  /** Every address that the page asked for. */
+  readonly asked: readonly string[]
+}
+
+/** Call before the page opens anything. */
+export function watchPage(page: Page): PageWatch {
+  const complaints: string[] = []
+  const asked: string[] = []
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return
+    const { url } = message.location()
+    complaints.push(url === '' ? message.text() : `${message.text()} (${url})`)
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('dialog', (dialog) => {
+    complaints.push(`a dialog opened: ${dialog.message()}`)
+    dialog.dismiss().catch(() => undefined)
+  })
+  page.on('request', (request) => asked.push(request.url()))
+  return { complaints, asked }
+}
+
+/** Those that lead to another host than the one of the page. */
+export function askedElsewhere({ asked }: PageWatch, origin: string): string[] {
+  return asked.filter((url) => !url.startsWith(`${origin}/`) && !/^(?:data|blob|about):/.test(url))
+}

@@ -1,0 +1,34 @@
+/** What axe-core finds in a page, in both themes (WCAG 2.2 AA). */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { settle } from './scene.ts'
+
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+interface Violation {
+  readonly id: string
+  readonly help: string
+  readonly nodes: readonly { readonly target: readonly unknown[]; readonly html: string }[]
+}
+
+/** A line for each rule that is broken: the theme, the rule, and the first elements at fault. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  const found: string[] = []
+  for (const colors of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: colors })
+    await settle(page)
+    await page.evaluate(axe)
+    const violations = await page.evaluate<Violation[]>(
+      `axe.run(document, { runOnly: ${JSON.stringify(TAGS)} }).then(({ violations }) =>
+        violations.map(({ id, help, nodes }) =>
+          ({ id, help, nodes: nodes.map(({ target, html }) => ({ target, html })) })))`,
+    )
+    for (const { id, help, nodes } of violations) {
+      const where = nodes.slice(0, 5).map(({ target, html }) => `${target} ${html.slice(0, 200)}`)
+      found.push(`${colors}: ${id}: ${help}\n  ${where.join('\n  ')}`)
+    }
+  }
+  return found
+}

@@ -1,0 +1,252 @@
+/**
+ * What tests and pictures of the dashboard share: the service with its pages built, a first operator, a tenant
+ * with a key, and a stranger, another tenant that nobody else may see anything of.
+ *
+ * Every page that the scene opens is watched. `complaints` says what went wrong in any of them: what the browser
+ * complained of, an exception, a dialog, a request to another host, a secret or a word of the stranger in the
+ * page or in an answer.
+ */
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { MemberRole, OperatorRole } from '@postrider/contract'
+import { findFreePort } from '@postrider/testkit'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { askedElsewhere, launchBrowser, type PageWatch, watchPage } from '../browser.ts'
+import { createWorld, type Tenant, type World } from '../world.ts'
+
+const BUILD = new URL('../../scripts/build-dashboard.mjs', import.meta.url).pathname
+const PASSWORD = 'some quiet words to remember'
+/** What tells something of an answer; the others are the files of the page. */
+const READABLE = /^(?:application\/(?:json|x-ndjson)|text\/(?:html|plain|csv))\b/
+const SETTLED_MS = 400
+const SETTLES_WITHIN_MS = 15_000
+
+export interface Person {
+  readonly email: string
+  readonly password: string
+  readonly role: MemberRole | OperatorRole
+}
+
+export interface OpenOptions {
+  /** Who has logged in; nobody, unless named. */
+  readonly person?: Person
+  readonly colors?: 'light' | 'dark'
+  readonly width?: number
+  readonly height?: number
+  readonly language?: 'en' | 'de'
+  /** Answers that belong to the test, such as `401 /ui/session`. */
+  readonly refusals?: readonly string[]
+}
+
+export interface SceneOptions {
+  /** Settings of the service without their prefix. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly tenantName?: string
+  /** Without it the set-up link is left to the test. */
+  readonly isSetUp?: boolean
+}
+
+export interface Scene {
+  readonly world: World
+  readonly origin: string
+  /** The link that the start of the service has printed. */
+  readonly setupUrl: string
+  readonly operator: Person
+  readonly tenant: Tenant
+  /** Its name is a canary: it is on no page and in no answer for others than operators. */
+  readonly stranger: Tenant & { readonly name: string }
+  /** A secret that the service keeps. It may be on no page and in no answer. */
+  newSecret(): string
+  newPerson(role: MemberRole | OperatorRole, o?: NewPerson): Promise<Person>
+  /** A page of a browser that has no cookies but those of the person. */
+  open(path: string, o?: OpenOptions): Promise<Page>
+  /** Of all open pages; none if all is well. */
+  complaints(): Promise<string[]>
+  closePages(): Promise<void>
+  destroy(): Promise<void>
+}
+
+export interface NewPerson {
+  readonly name?: string
+  readonly email?: string
+  /** The scene's own, unless named; an operator has none. */
+  readonly tenantIds?: readonly string[]
+  readonly content?: boolean
+}
+
+interface Opened {
+  readonly page: Page
+  readonly watch: PageWatch
+  readonly answers: Promise<{ readonly url: string; readonly text: string }>[]
+  readonly o: OpenOptions
+}
+
+export async function buildDashboard(): Promise<void> {
+  await promisify(execFile)(process.execPath, [BUILD])
+}
+
+export async function createScene(o: SceneOptions = {}): Promise<Scene> {
+  await buildDashboard()
+  const world = createWorld({ PORT: String(await findFreePort()), ...o.env })
+  let browser: Browser | undefined
+  try {
+    const [launched] = await Promise.all([launchBrowser(), world.start()])
+    browser = launched
+    return await setUp(world, browser, o)
+  } catch (error) {
+    await browser?.close()
+    await world.destroy()
+    throw error
+  }
+}
+
+async function setUp(world: World, browser: Browser, o: SceneOptions): Promise<Scene> {
+  const { origin } = world.service()
+  const setupUrl = await findSetupUrl(world)
+  const operator: Person = {
+    email: 'operator@example.com',
+    password: PASSWORD,
+    role: 'operator',
+  }
+  if (o.isSetUp !== false)
+    await acceptInvitation(setupUrl, { email: operator.email, name: 'Olga Operator' })
+  const tenant = await world.newTenant(o.tenantName ?? 'Aster Books')
+  const name = `Stranger ${randomBytes(6).toString('hex')}`
+  const stranger = { ...(await world.newTenant(name)), name }
+  const secrets = [world.adminToken, stranger.apiKey, tenant.apiKey]
+  const opened: Opened[] = []
+
+  async function newPerson(role: Person['role'], person: NewPerson = {}): Promise<Person> {
+    const email = person.email ?? `${role}.${randomBytes(4).toString('hex')}@example.com`
+    const isOperator = role === 'operator' || role === 'operator_viewer'
+    const { invitation_url: url } = await world.operator().createUser({
+      ...{ email, role, name: person.name ?? `A ${role}` },
+      ...(isOperator ? {} : { tenants: [...(person.tenantIds ?? [tenant.tenantId])] }),
+      ...(person.content === undefined ? {} : { content: person.content }),
+    })
+    await acceptInvitation(url)
+    return { email, role, password: PASSWORD }
+  }
+
+  /** The token of a link is enough: the link itself is for the pages. */
+  async function acceptInvitation(url: string, more: object = {}): Promise<void> {
+    const token = new URL(url).hash.slice(1)
+    await post('/ui/invitation', { token, password: PASSWORD, ...more })
+  }
+
+  async function post(path: string, body: object): Promise<void> {
+    const response = await fetch(origin + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (!response.ok)
+      throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
+  }
+
+  async function logIn(context: BrowserContext, { email, password }: Person): Promise<void> {
+    const answer = await context.request.post(`${origin}/ui/session`, { data: { email, password } })
+    if (!answer.ok()) throw new Error(`${email} cannot log in: ${answer.status()}`)
+  }
+
+  return {
+    ...{ world, origin, setupUrl, operator, tenant, stranger, newPerson },
+    newSecret() {
+      const secret = `secret-${randomBytes(9).toString('hex')}`
+      secrets.push(secret)
+      return secret
+    },
+    async open(path, options = {}) {
+      const { colors = 'light', width = 1440, height = 900, language = 'en', person } = options
+      const context = await browser.newContext({
+        ...{ colorScheme: colors, locale: language, viewport: { width, height } },
+        reducedMotion: 'reduce',
+        timezoneId: 'Europe/Berlin',
+      })
+      if (person !== undefined) await logIn(context, person)
+      const page = await context.newPage()
+      const answers: Opened['answers'] = []
+      page.on('response', (response) => {
+        if (READABLE.test(response.headers()['content-type'] ?? ''))
+          answers.push(
+            response.text().then(
+              (text) => ({ url: response.url(), text }),
+              () => ({ url: response.url(), text: '' }),
+            ),
+          )
+      })
+      opened.push({ page, watch: watchPage(page), answers, o: options })
+      await page.goto(origin + path)
+      return page
+    },
+    async complaints() {
+      const found = await Promise.all(
+        opened.map((one) => complaintsOf(one, { origin, secrets, stranger: stranger.name })),
+      )
+      return found.flat()
+    },
+    async closePages() {
+      await Promise.all(opened.splice(0).map(({ page }) => page.context().close()))
+    },
+    async destroy() {
+      await browser.close()
+      await world.destroy()
+    },
+  }
+}
+
+/** The service prints it after it has said that it listens. */
+async function findSetupUrl(world: World): Promise<string> {
+  const line = await world.service().process.waitForLine(/\/app\/setup#/)
+  return line.trim()
+}
+
+interface Forbidden {
+  readonly origin: string
+  readonly secrets: readonly string[]
+  readonly stranger: string
+}
+
+async function complaintsOf(
+  { page, watch, answers, o }: Opened,
+  { origin, secrets, stranger }: Forbidden,
+): Promise<string[]> {
+  const refusals = ['401 /ui/session', ...(o.refusals ?? [])]
+  const isExpected = (text: string) =>
+    refusals.some((refusal) => {
+      const [status, path] = refusal.split(' ')
+      return text.includes(`status of ${status} `) && text.includes(`(${origin}${path}`)
+    })
+  const isOperator = o.person?.role.startsWith('operator') === true
+  const forbidden = [...secrets, ...(isOperator ? [] : [stranger])]
+  const texts = [{ url: page.url(), text: await page.content() }, ...(await Promise.all(answers))]
+  return [
+    ...watch.complaints.filter((text) => !isExpected(text)),
+    ...askedElsewhere(watch, origin).map((url) => `asked for ${url}`),
+    ...texts.flatMap(({ url, text }) =>
+      forbidden.filter((one) => text.includes(one)).map((one) => `${url} shows ${one}`),
+    ),
+  ]
+}
+
+/** Resolves once the page has asked for nothing for a moment; streams stay open. */
+export async function settle(page: Page): Promise<void> {
+  let underWay = 0
+  let quietSinceMs = performance.now()
+  const isStream = (url: string) => url.includes('/events/stream')
+  const count = (by: number) => (request: { url(): string }) => {
+    if (isStream(request.url())) return
+    underWay += by
+    quietSinceMs = performance.now()
+  }
+  const [begun, ended] = [count(1), count(-1)]
+  page.on('request', begun).on('requestfinished', ended).on('requestfailed', ended)
+  const untilMs = performance.now() + SETTLES_WITHIN_MS
+  while (performance.now() < untilMs) {
+    if (underWay <= 0 && performance.now() - quietSinceMs > SETTLED_MS) break
+    await page.waitForTimeout(50)
+  }
+  page.off('request', begun).off('requestfinished', ended).off('requestfailed', ended)
+  await page.evaluate('document.fonts.ready.then(() => undefined)')
+}
