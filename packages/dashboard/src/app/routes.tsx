@@ -22,14 +22,16 @@ export const rootRoute = createRootRoute({ notFoundComponent: NotFound, errorCom
 
 interface LoginSearch {
   /** Where the reader wanted to go. */
-  readonly to?: string
+  readonly to?: string | undefined
 }
 
 const login = createRoute({
   getParentRoute: () => rootRoute,
   path: '/login',
-  validateSearch: ({ to }: Record<string, unknown>): LoginSearch =>
-    typeof to === 'string' && /^\/(?!\/)/.test(to) ? { to } : {},
+  // What is left out here stays as it was in the address.
+  validateSearch: ({ to }: Record<string, unknown>): LoginSearch => ({
+    to: typeof to === 'string' && /^\/(?!\/)/.test(to) ? to : undefined,
+  }),
   component: lazyRouteComponent(() => import('./login-page.tsx'), 'LoginPage'),
 })
 

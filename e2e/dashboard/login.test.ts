@@ -1,0 +1,94 @@
+/** Coming in and going out (docs/reference/people.md): as a person does it, on the pages themselves. */
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { findBarriers } from './accessibility.ts'
+import { describeInBrowser } from './in-browser.ts'
+import type { Person } from './scene.ts'
+
+async function logIn(page: Page, o: Pick<Person, 'email' | 'password'>): Promise<void> {
+  await page.getByLabel('Email').fill(o.email)
+  await page.getByLabel('Password', { exact: true }).fill(o.password)
+  await page.getByRole('button', { name: 'Log in', exact: true }).click()
+}
+
+describeInBrowser('the login', (scene) => {
+  it('takes a person to the overview, and the button of the menu logs out again', async () => {
+    const { open, newPerson, tenant } = scene()
+    const person = await newPerson('owner')
+    const page = await open('/')
+    await page.waitForURL('**/app/login')
+    await logIn(page, person)
+    await page.waitForURL(`**/app/t/${tenant.tenantId}**`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+
+    await page.getByRole('button', { name: 'Your account' }).click()
+    await page.getByRole('menuitem', { name: 'Log out' }).click()
+    await page.waitForURL('**/app/login')
+    expect(await page.context().cookies()).toEqual([])
+    await page.goBack()
+    await page.waitForURL('**/app/login**')
+  })
+
+  it('says that address or password is wrong, and stays', async () => {
+    const { open, operator } = scene()
+    const page = await open('/app/login')
+    await logIn(page, { email: operator.email, password: 'not the password at all' })
+    const told = page.getByRole('alert')
+    await told.getByText('The address or the password is wrong.').waitFor()
+    expect(new URL(page.url()).pathname).toBe('/app/login')
+  })
+
+  it('comes back to the page that was asked for', async () => {
+    const { open, newPerson, tenant } = scene()
+    const person = await newPerson('viewer')
+    const wanted = `/app/account?from=${tenant.tenantId}`
+    const page = await open(wanted)
+    await page.waitForURL('**/app/login?to=**')
+    await logIn(page, person)
+    await page.waitForURL('**/app/account**')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+  })
+
+  it('leads nowhere else than to its own pages', async () => {
+    const { open, newPerson, origin } = scene()
+    const person = await newPerson('viewer')
+    const page = await open('/app/login?to=https://evil.test/')
+    await logIn(page, person)
+    await page.waitForURL('**/app/t/**')
+    expect(page.url().startsWith(`${origin}/app/`)).toBe(true)
+  })
+
+  it('has no barriers in either theme', async () => {
+    const { open } = scene()
+    const page = await open('/app/login')
+    await page.getByLabel('Password', { exact: true }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+  })
+})
+
+describeInBrowser(
+  'the set-up link',
+  (scene) => {
+    it('makes the first user, who is the operator, and works once', async () => {
+      const { open, setupUrl, origin } = scene()
+      const path = setupUrl.slice(origin.length)
+      expect(path).toMatch(/^\/app\/setup#./)
+      const page = await open(path, { maySeeAll: true })
+      await page.getByLabel('Your name').fill('Olga Operator')
+      await page.getByLabel('Email').fill('olga@example.com')
+      await page.getByLabel('New password').fill('some quiet words to remember')
+      expect(await findBarriers(page)).toEqual([])
+      await page.getByRole('button', { name: 'Set the password' }).click()
+      await page.waitForURL('**/app/operator**')
+      await page.getByRole('heading', { level: 1 }).waitFor()
+
+      const again = await open(path, { refusals: ['404 /ui/invitation'] })
+      await again.getByLabel('Your name').fill('Somebody Else')
+      await again.getByLabel('Email').fill('else@example.com')
+      await again.getByLabel('New password').fill('some quiet words to remember')
+      await again.getByRole('button', { name: 'Set the password' }).click()
+      await again.getByText('This link does not work any more').waitFor()
+    })
+  },
+  { isSetUp: false },
+)
