@@ -45,6 +45,8 @@ export interface SceneOptions {
   /** Settings of the service without their prefix. */
   readonly env?: Readonly<Record<string, string>>
   readonly tenantName?: string
+  /** A canary, unless named. */
+  readonly strangerName?: string
   /** Without it the set-up link is left to the test. */
   readonly isSetUp?: boolean
 }
@@ -114,7 +116,7 @@ async function setUp(world: World, browser: Browser, o: SceneOptions): Promise<S
   if (o.isSetUp !== false)
     await acceptInvitation(setupUrl, { email: operator.email, name: 'Olga Operator' })
   const tenant = await world.newTenant(o.tenantName ?? 'Aster Books')
-  const name = `Stranger ${randomBytes(6).toString('hex')}`
+  const name = o.strangerName ?? `Stranger ${randomBytes(6).toString('hex')}`
   const stranger = { ...(await world.newTenant(name)), name }
   const secrets = [world.adminToken, stranger.apiKey, tenant.apiKey]
   const opened: Opened[] = []

@@ -1,0 +1,16 @@
+/** The screens of which pictures are made. `{name}` in a path stands for an id of the story. */
+import type { Story } from './story.ts'
+
+export interface Screen {
+  readonly name: string
+  readonly path: string
+  /** Who looks at it; the owner of the tenant, unless named. Nobody has logged in for `nobody`. */
+  readonly as?: keyof Story['people'] | 'nobody'
+}
+
+export const screens: readonly Screen[] = [
+  { name: 'login', path: '/app/login', as: 'nobody' },
+  { name: 'overview', path: '/app/t/{tenant}' },
+  { name: 'account', path: '/app/account' },
+  { name: 'operator-tenants', path: '/app/operator', as: 'operator' },
+]
