@@ -39,7 +39,7 @@ describe.skipIf(browserHindrance !== undefined)(title, () => {
     const response = await page.goto(origin + path, { waitUntil: 'networkidle' })
     expect(response?.status()).toBe(200)
     // The network may be idle for a while before all of the page has come.
-    await page.waitForFunction('document.readyState === "complete"')
+    await page.waitForLoadState('load')
     return { page, origin, watch }
   }
 

@@ -2,9 +2,8 @@
 import { useMantineColorScheme } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { Check, CircleUser, LogOut } from 'lucide-react'
-import { queryClient } from '../api/query-client.ts'
 import { clientOf } from '../session/client.ts'
-import { sessionQuery, useSession } from '../session/session.ts'
+import { useSession } from '../session/session.ts'
 import { Menu } from '../ui/controls.ts'
 import { tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
@@ -32,8 +31,7 @@ export function UserMenu() {
   async function logOut(): Promise<void> {
     try {
       await clientOf().deleteSession()
-      queryClient.clear()
-      queryClient.setQueryData(sessionQuery.queryKey, null)
+      // Another document: nothing of what this one knows is left.
       location.assign('/app/login')
     } catch (error) {
       tellFailed(error)
