@@ -216,11 +216,34 @@ describe('[contract 7.3] importSuppressions', () => {
     ['\n\n', 'is not there: the file is empty'],
     ['a@example.com\nb@example.com\n', 'must name the column email'],
     ['"email', 'has a quote that is not closed'],
-    [Buffer.from('\ufeffemail\nada@example.com\n', 'utf16le'), 'must name the column email'],
+    [Buffer.from('\ufeffemail\nada@example.com\n', 'utf16le'), 'is not UTF-8'],
+    ['email;reason\nada@example.com;manual\n', 'must separate its columns by commas'],
+    ['email\treason\nada@example.com\tmanual\n', 'must separate its columns by commas'],
   ])('answers 400 to a file without a header: %j', async (csv, message) => {
     const { status, body } = await importFile(csv)
     expect([status, body.code]).toEqual([400, 'validation_failed'])
     expect(body.errors).toMatchObject([{ path: '', message: expect.stringContaining(message) }])
+  })
+
+  it.each<[SuppressionFormat, string, SuppressionFormat]>([
+    ['sendgrid', 'EmailAddress,Reason,LastUpdateTime', 'ses'],
+    ['sendgrid', 'EmailAddress,SuppressionReason,Origin,CreatedAt', 'postmark'],
+    ['sendgrid', 'email,reason', 'postrider'],
+    ['mailgun', 'email,created', 'sendgrid'],
+    ['postmark', 'EmailAddress,Reason', 'ses'],
+    ['ses', 'EmailAddress,SuppressionReason', 'postmark'],
+    ['postrider', 'status,reason,email,created', 'sendgrid'],
+    ['postrider', 'address,tags,created_at', 'mailgun'],
+  ])('refuses by name for %s a file with the header %s', async (format, header, other) => {
+    const { status, body } = await importFile(`${header}\n`, format)
+    const message = expect.stringContaining(`is that of the format ${other}: choose it`)
+    expect([status, body.errors]).toEqual([400, [{ path: '', message }]])
+    expect((await importFile(`${header}\n`, other)).status).toBe(200)
+  })
+
+  it('takes the character that stands for a wrong one, where the file has it', async () => {
+    await imported('email,note\nada@example.com,caf\ufffd\n')
+    expect(await listed()).toMatchObject([{ note: 'caf\ufffd' }])
   })
 
   it('answers 400 to an unknown format, 415 to JSON, 403 to a key that reads', async () => {
@@ -264,6 +287,18 @@ describe('a file that breaks off', () => {
       message: expect.stringMatching(/broke off: [1-3]\d{3} addresses were added before, and 0/),
     })
     expect(await isSuppressed('r1000@example.com')).toBe(true)
+  })
+
+  it('is refused where it is no longer UTF-8, and what came before stays', async () => {
+    async function* pieces() {
+      yield Buffer.from(`email,note\n${'ada@example.com,\n'.repeat(2_000)}`)
+      yield Buffer.from('bob@example.com,caf\xe9\n', 'latin1')
+    }
+    const told = expect.stringMatching(/^the file is not UTF-8: save it in UTF-8\. .* 1 addresses/)
+    await expect(importSuppressions(deps(), order, pieces())).rejects.toMatchObject({
+      ...{ code: 'validation_failed', message: told, errors: [{ path: '', message: told }] },
+    })
+    expect(Object.keys(await reasons())).toEqual(['ada@example.com'])
   })
 
   it('is refused as a whole when nothing of it was read', async () => {

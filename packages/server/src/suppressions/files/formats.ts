@@ -6,16 +6,19 @@
 import {
   type SuppressionFormat,
   type SuppressionReason,
+  suppressionFormats,
   suppressionReasons,
 } from '@postrider/contract'
 import { parseDateTime } from '../../platform/values/date-time.ts'
 
 export interface Format {
-  /** Names of the column of the address. */
-  readonly email: readonly string[]
-  readonly createdAt: readonly string[]
-  /** Of the column that goes into the note. */
-  readonly note: readonly string[]
+  /** Columns that each of its files has, as their documents spell them; the first holds the address. */
+  readonly required: readonly [string, ...string[]]
+  /** A column that none of its files has, and those of another format have. */
+  readonly foreign?: string
+  readonly createdAt: string
+  /** The column that goes into the note. */
+  readonly note?: string
   /** By the columns of the file, for a line of it. Undefined: the line does not say it, and `problem` is why. */
   readonly reason: (columns: Columns) => SuppressionReason | { readonly problem: string }
   /** Columns of a file without a header. */
@@ -26,17 +29,18 @@ export interface Format {
 
 export interface Columns {
   has(...names: string[]): boolean
-  /** Of the line: the first of these that the file has; '' where it has none. */
-  exact(...names: string[]): string
+  /** Of the line; '' where the file has no such column. */
+  exact(name: string): string
   /** Without space around it. */
-  get(...names: string[]): string
+  get(name: string): string
 }
 
 export const formats: Readonly<Record<SuppressionFormat, Format>> = {
   postrider: {
-    email: ['email'],
-    createdAt: ['createdat'],
-    note: ['note'],
+    required: ['email'],
+    foreign: 'created',
+    createdAt: 'createdat',
+    note: 'note',
     isOwn: true,
     reason(columns) {
       const given = columns.get('reason')
@@ -50,9 +54,9 @@ export const formats: Readonly<Record<SuppressionFormat, Format>> = {
   },
   // One file for each list. Only bounces have a status, and only spam reports an address of the reporter.
   sendgrid: {
-    email: ['email', 'emailaddress'],
-    createdAt: ['created', 'createdat'],
-    note: ['reason'],
+    required: ['email', 'created'],
+    createdAt: 'created',
+    note: 'reason',
     reason(columns) {
       if (columns.has('status', 'reason')) return 'bounced'
       return columns.has('ip') ? 'complained' : 'unsubscribed'
@@ -60,24 +64,23 @@ export const formats: Readonly<Record<SuppressionFormat, Format>> = {
   },
   // One file for each list.
   mailgun: {
-    email: ['address', 'email'],
-    createdAt: ['createdat'],
-    note: ['error'],
+    required: ['address'],
+    createdAt: 'createdat',
+    note: 'error',
     reason(columns) {
       if (columns.has('code', 'error')) return 'bounced'
-      if (!columns.has('tags', 'tag')) return 'complained'
-      const tags = columns.get('tags', 'tag')
+      if (!columns.has('tags')) return 'complained'
+      const tags = columns.get('tags')
       return tags === '' || tags.includes('*')
         ? 'unsubscribed'
         : { problem: 'is unsubscribed from single tags: an address is suppressed for all mail' }
     },
   },
   postmark: {
-    email: ['emailaddress', 'email', 'recipient'],
-    createdAt: ['createdat'],
-    note: [],
+    required: ['EmailAddress', 'SuppressionReason'],
+    createdAt: 'createdat',
     reason(columns) {
-      const given = plain(columns.get('suppressionreason', 'reason', 'type'))
+      const given = plain(columns.get('suppressionreason'))
       if (given === 'hardbounce') return 'bounced'
       if (given === 'spamcomplaint') return 'complained'
       if (given === 'manualsuppression')
@@ -88,18 +91,41 @@ export const formats: Readonly<Record<SuppressionFormat, Format>> = {
     },
   },
   ses: {
-    email: ['emailaddress', 'email'],
-    createdAt: ['lastupdatetime', 'lastupdated', 'createdat'],
-    note: [],
+    required: ['EmailAddress', 'Reason'],
+    createdAt: 'lastupdatetime',
     withoutHeader: ['emailaddress', 'reason', 'lastupdatetime'],
     reason(columns) {
-      const given = plain(columns.get('reason', 'suppressionreason'))
+      const given = plain(columns.get('reason'))
       if (given === 'bounce') return 'bounced'
       return given === 'complaint'
         ? 'complained'
         : { problem: 'Reason must be BOUNCE or COMPLAINT' }
     },
   },
+}
+
+/**
+ * Whether these columns are those of the format; a problem says of which other one they are.
+ *
+ * A file of another service would be read without complaint otherwise, and with the wrong reasons.
+ */
+export function checkColumns(
+  names: ReadonlySet<string>,
+  chosen: SuppressionFormat,
+): { readonly problem: string } | undefined {
+  const isOf = ({ required, foreign }: Format) =>
+    required.every((name) => names.has(plain(name))) &&
+    !(foreign !== undefined && names.has(foreign))
+  if (isOf(formats[chosen])) return undefined
+  const { required } = formats[chosen]
+  const columns = `must name the column${required.length === 1 ? '' : 's'} ${required.join(' and ')}`
+  const [other] = suppressionFormats.filter((one) => isOf(formats[one]))
+  return {
+    problem:
+      other === undefined
+        ? columns
+        : `is that of the format ${other}: choose it, or give the file the columns of ${chosen}`,
+  }
 }
 
 /** Letters and digits alone, in lower case. */

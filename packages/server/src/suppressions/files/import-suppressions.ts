@@ -95,10 +95,11 @@ export async function importSuppressions(
     const counts = batch.counts()
     const { tenantId: tenant_id } = order
     deps.log.info({ tenant_id, err: error, ...counts }, 'suppressions_import.broken_off')
-    const { code, message, retryAfterS, headers, bound } = toApiError(error)
-    const told = `${message}. The import broke off: ${counts.added} addresses were added before, and ${counts.known} were known. Send the whole file again: what is there counts as known`
+    const { code, message, errors, retryAfterS, headers, bound } = toApiError(error)
+    const told = `${errors?.[0]?.message ?? message}. The import broke off: ${counts.added} addresses were added before, and ${counts.known} were known. Send the whole file again: what is there counts as known`
     return new ApiError(code, {
       message: told,
+      ...(errors === undefined ? {} : { errors: [{ path: '', message: told }] }),
       cause: error,
       isOutcomeUnknown: code === 'unavailable',
       ...(retryAfterS === undefined ? {} : { retryAfterS }),
@@ -115,14 +116,24 @@ function badHeader(problem: string): ApiError {
   return validationError({ path: '', message: `the header, line 1 of the file, ${problem}` })
 }
 
+/** Without a piece: what is left. */
+function decode(decoder: Pick<InstanceType<typeof TextDecoder>, 'decode'>, piece?: Buffer): string {
+  try {
+    return decoder.decode(piece, { stream: piece !== undefined })
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw validationError({ path: '', message: 'the file is not UTF-8: save it in UTF-8' })
+  }
+}
+
 async function* recordsOf(
   file: AsyncIterable<Buffer>,
 ): AsyncGenerator<Iterable<CsvRecord | CsvFlaw>, void, undefined> {
   const reader = createCsvReader()
   // A mark at the beginning is left out.
-  const decoder = new TextDecoder()
-  for await (const piece of file) yield reader.push(decoder.decode(piece, { stream: true }))
-  yield reader.push(decoder.decode())
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  for await (const piece of file) yield reader.push(decode(decoder, piece))
+  yield reader.push(decode(decoder))
   yield reader.end()
 }
 

@@ -15,7 +15,14 @@ import { newUlid, newUlidAt } from '../../platform/ids.ts'
 import { withoutFormulaMark } from '../../platform/values/csv-field.ts'
 import { parseDateTime } from '../../platform/values/date-time.ts'
 import type { NewRow } from '../store.ts'
-import { type Columns, type Format, formats, plain, readForeignTime } from './formats.ts'
+import {
+  type Columns,
+  checkColumns,
+  type Format,
+  formats,
+  plain,
+  readForeignTime,
+} from './formats.ts'
 
 export type LineReader = (fields: readonly string[]) => NewRow | { readonly problem: string }
 
@@ -38,23 +45,20 @@ export function createLineReader(
   const isHeader = format.withoutHeader === undefined || !(first[0] ?? '').includes('@')
   const names = isHeader ? first.map(plain) : (format.withoutHeader ?? [])
   const places = new Map(names.map((name, place) => [name, place] as const).reverse())
-  const isText = !first.some((name) => name.includes('\0'))
-  if (!isText || !format.email.some((name) => places.has(name)))
-    return { problem: `must name the column ${format.email[0]}, and the file must be UTF-8` }
+  if (first.length === 1 && /[;\t]/.test(first[0] ?? ''))
+    return { problem: 'must separate its columns by commas, as must all other lines' }
+  const unfit = checkColumns(new Set(names), facts.format)
+  if (unfit !== undefined) return unfit
   const order = { ...facts, source: { ...facts.source, import: facts.format } }
   return { isHeader, read: (fields) => readLine(format, order, columnsOf(places, fields)) }
 }
 
 function columnsOf(places: ReadonlyMap<string, number>, fields: readonly string[]): Columns {
-  const placeOf = (names: readonly string[]) => names.find((name) => places.has(name))
-  const exact = (...names: string[]) => {
-    const name = placeOf(names)
-    return name === undefined ? '' : (fields[places.get(name) ?? -1] ?? '')
-  }
+  const exact = (name: string) => fields[places.get(name) ?? -1] ?? ''
   return {
-    has: (...names) => placeOf(names) !== undefined,
+    has: (...names) => names.some((name) => places.has(name)),
     exact,
-    get: (...names) => exact(...names).trim(),
+    get: (name) => exact(name).trim(),
   }
 }
 
@@ -63,20 +67,19 @@ function readLine(
   { source, now }: FileFacts,
   columns: Columns,
 ): NewRow | { readonly problem: string } {
-  const email = withoutMark(format, columns.get(...format.email))
+  const email = withoutMark(format, columns.get(plain(format.required[0])))
   if (email === '') return { problem: 'has no address' }
   if (email.length > emailLengthMax) return { problem: 'the address is too long' }
   const parsed = parseAddress(email)
-  if (!parsed.ok || email.includes('\ufffd'))
-    return { problem: `the address ${parsed.ok ? 'is not UTF-8' : parsed.problem}` }
+  if (!parsed.ok) return { problem: `the address ${parsed.problem}` }
   const reason = format.reason(columns)
   if (typeof reason !== 'string') return reason
-  const created = columns.get(...format.createdAt)
+  const created = columns.get(format.createdAt)
   const id = created === '' ? newUlid() : readId(format, created, now)
   if (id === undefined) return { problem: 'created_at must be an RFC 3339 time' }
   const own = readOwn(format, columns, now)
   if ('problem' in own) return own
-  const note = withoutMark(format, columns.exact(...format.note))
+  const note = format.note === undefined ? '' : withoutMark(format, columns.exact(format.note))
   if (format.isOwn === true && note.length > suppressionNoteLengthMax)
     return { problem: `note must be at most ${suppressionNoteLengthMax} characters` }
   return {
