@@ -168,6 +168,12 @@ export const webhook = closedObject({
   url: Type.String({ description: 'Where its requests go' }),
   method: webhookMethod,
   active: Type.Boolean({ description: 'false: events are recorded, and not delivered' }),
+  paused: Type.Optional(
+    Type.Boolean({
+      description:
+        'Present, and true, when the webhook is paused: events wait until resumeWebhook is called',
+    }),
+  ),
   options: Type.Optional(
     closedObject(
       {

@@ -56,11 +56,13 @@ export async function findAttention(
       since: new Date(nowMs - dueForMs).toISOString(),
       detail: `Mail by ${host} has been due since then, and the limits of the mailer do not explain it`,
     })),
-    ...webhooks.map(({ webhookId, since }) => ({
+    ...webhooks.map(({ webhookId, isPaused, since }) => ({
       webhook_id: webhookId,
-      reason: 'webhook_failing' as const,
+      reason: isPaused ? ('webhook_paused' as const) : ('webhook_failing' as const),
       since: since?.toISOString() ?? null,
-      detail: 'Its last request failed, or its receiver refuses every event',
+      detail: isPaused
+        ? 'A person paused the webhook, and its events wait'
+        : 'Its last request failed, or its receiver refuses every event',
     })),
   ]
 }

@@ -158,7 +158,7 @@ describe('the overview', () => {
     expect(await overview({}, { tenantId: 'tn_b' })).toMatchObject({ attention: [] })
   })
 
-  it('names a queue that is late and a webhook that fails, and none that is paused or idle', async () => {
+  it('names a queue that is late and a webhook that fails or is paused with events, and none that is idle', async () => {
     const { mailerId } = await addMailer(world.db)
     await accept(world.db)
     await ago(120)
@@ -179,6 +179,8 @@ describe('the overview', () => {
     const since = Date.now() - Date.parse(found.attention[0]?.since ?? '')
     expect(since).toBeGreaterThan(119_000)
     await world.db.query('update webhooks_stream set paused_at = now()')
+    expect(reasonsOf(await overview())).toEqual(['queue_late', 'webhook_paused'])
+    await world.db.query('update webhooks_stream set delivery_id = null')
     expect(reasonsOf(await overview())).toEqual(['queue_late'])
   })
 

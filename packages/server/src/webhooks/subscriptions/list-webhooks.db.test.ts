@@ -72,6 +72,19 @@ describe('listWebhooks: 200', () => {
     expect(JSON.stringify(body)).not.toContain('canary')
   })
 
+  it('says of a webhook that it is paused', async () => {
+    const { body } = await api.register(email())
+    await api.register(domain())
+    await api.database.db.query(
+      `update webhooks_stream set paused_at = now() where webhook_id = $1`,
+      [body.webhook_id],
+    )
+    const listed = await api.list()
+    expect(Check(listWebhooksAnswer, listed.body)).toBe(true)
+    expect(listed.body.webhooks).toMatchObject([{}, { paused: true, active: true }])
+    expect(listed.body).not.toMatchObject({ webhooks: [{ paused: expect.anything() }, {}] })
+  })
+
   it('leaves out webhooks of another tenant', async () => {
     await api.register(email())
     expect((await api.list('b')).body.webhooks).toEqual([])

@@ -25,6 +25,7 @@ function toWebhook(s: TenantSubscription): Webhook {
     url: s.url,
     method: 'POST',
     active: s.active,
+    ...(s.isPaused ? { paused: true } : {}),
     ...(s.toggles === undefined ? {} : { options: { events: s.toggles } }),
     headers_present: [...s.headerNames],
     created_at: s.createdAt.toISOString(),

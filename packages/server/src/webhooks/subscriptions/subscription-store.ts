@@ -50,20 +50,32 @@ export function toSubscription(row: SubscriptionRow): Subscription {
 export const SUBSCRIPTION_COLUMNS = `tenant_id, webhook_id, event, owner, url, active, generation, options,
   headers_sealed, header_names, created_at, updated_at`
 
-export type TenantSubscription = Subscription & { readonly event: WebhookEvent }
+export type TenantSubscription = Subscription & {
+  readonly event: WebhookEvent
+  readonly isPaused: boolean
+}
 
 /** Newest first. Those that the tenant registered, not those of its mailboxes and inbound selectors. */
 export async function listSubscriptions(
   q: Queryable,
   tenantId: string,
 ): Promise<TenantSubscription[]> {
-  const { rows } = await q.query<SubscriptionRow & { event: WebhookEvent }>(
-    `select ${SUBSCRIPTION_COLUMNS} from webhooks_subscription
+  const { rows } = await q.query<
+    SubscriptionRow & { readonly event: WebhookEvent; readonly is_paused: boolean }
+  >(
+    `select ${SUBSCRIPTION_COLUMNS},
+            (select s.paused_at is not null from webhooks_stream s
+              where s.tenant_id = $1 and s.webhook_id = sub.webhook_id) as is_paused
+       from webhooks_subscription sub
       where tenant_id = $1 and event in ('EMAIL_EVENT', 'DOMAIN_VERIFICATION')
       order by created_at desc, webhook_id desc`,
     [tenantId],
   )
-  return rows.map((row) => ({ ...toSubscription(row), event: row.event }))
+  return rows.map((row) => ({
+    ...toSubscription(row),
+    event: row.event,
+    isPaused: row.is_paused,
+  }))
 }
 
 export async function findSubscription(

@@ -190,21 +190,23 @@ export async function countStreams(
 
 const FAILING_OF = statement(
   'webhooks.list_failing_of',
-  `select webhook_id as "webhookId", since
-     from (select tenant_id, webhook_id, ${FAILING_SINCE} as since
+  `select webhook_id as "webhookId", is_paused as "isPaused", since
+     from (select webhook_id, paused_at is not null as is_paused,
+                  coalesce(paused_at, ${FAILING_SINCE}) as since
              from webhooks_stream s
-            where s.tenant_id = $1 and ${FAILS} and paused_at is null and ${HAS_WORK}
+            where s.tenant_id = $1 and (${FAILS} or paused_at is not null) and ${HAS_WORK}
             limit $2) s
     order by since nulls last, webhook_id`,
 )
 
 export interface FailingWebhook {
   readonly webhookId: string
-  /** Since when no request was accepted; null where nobody knows. */
+  readonly isPaused: boolean
+  /** Since when no request was accepted, or of a paused one made; null where nobody knows. */
   readonly since: Date | null
 }
 
-/** Of one tenant, up to `limit`; those that have failed for longest first. */
+/** Of one tenant, up to `limit`: those that fail, or are paused, with events; for the longest first. */
 export async function listFailingOf(
   q: Queryable,
   tenantId: string,
