@@ -34,7 +34,7 @@ const keyId = Type.String({ description: 'Identifier of the key' })
 const scopes = Type.Array(Type.Enum([...apiKeyScopes]), {
   uniqueItems: true,
   description:
-    '`send`: sendEmail, rescueEmails, retryEmails, cancelEmails, and who must not be sent to. `webhooks`, `mailers`: every operation on them. `read`: every operation that only reads, but for the content of mail. `content`: the content of mail. `keys`: the keys of the tenant, and its audit log. Empty: everything',
+    '`send`: sendEmail, rescueEmails, retryEmails, cancelEmails, and who must not be sent to. `webhooks`, `mailers`: every operation on them. `read`: every operation that only reads, but for the content of mail. `content`: the content of mail. `keys`: the keys of the tenant, and its audit log. Empty: everything. Leave it out for such a key',
 })
 
 export const keyNetworksMax = 50

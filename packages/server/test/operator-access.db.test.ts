@@ -83,6 +83,22 @@ async function entries() {
 
 const unsubscribe = { method: 'POST', url: operations.unsubscribeEmail.path } as const
 
+describe('an API key', () => {
+  it('takes the header of its own tenant, and is refused with that of another one', async () => {
+    const other = await createTenant({ db: database.db }, { name: 'Other' })
+    const own = await ask({ token: other.apiKey, tenantId: other.tenantId })
+    expect(own).toMatchObject({ status: 200 })
+    const o = { ...unsubscribe, payload: { email: 'ada@example.com' } }
+    const refused = await ask({ ...o, token: other.apiKey, tenantId: tenant.tenantId })
+    expect(refused).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expect(refused.body.message).toContain('X-Postrider-Tenant')
+    expect(await ask({ token: other.apiKey })).toMatchObject({
+      status: 200,
+      body: { suppressions: [] },
+    })
+  })
+})
+
 describe('the operator token', () => {
   it('opens the routes of the tenant that the header names', async () => {
     expect(await ask({ tenantId: tenant.tenantId })).toMatchObject({ status: 200 })
@@ -120,11 +136,6 @@ describe('the operator token', () => {
 
   it('is needed: the header changes nothing with another token', async () => {
     expect(await ask({ token: 'wrong', tenantId: tenant.tenantId })).toMatchObject({ status: 401 })
-    const other = await createTenant({ db: database.db }, { name: 'Other' })
-    const o = { ...unsubscribe, payload: { email: 'ada@example.com' } }
-    expect(await ask({ ...o, token: other.apiKey, tenantId: tenant.tenantId })).toMatchObject({
-      status: 200,
-    })
     const { body } = await ask({ tenantId: tenant.tenantId })
     expect(body.suppressions).toEqual([])
     expect(await entries()).toEqual([])

@@ -74,6 +74,23 @@ export function validationError(...errors: readonly FieldError[]): ApiError {
   return new ApiError('validation_failed', { errors })
 }
 
+/** What each of them reads. Throws one refusal with the fields at fault of all. */
+export function readFields<T extends Record<string, () => unknown>>(
+  readers: T,
+): { [K in keyof T]: ReturnType<T[K]> } {
+  const read: Record<string, unknown> = {}
+  const errors: FieldError[] = []
+  for (const [name, reader] of Object.entries(readers))
+    try {
+      read[name] = reader()
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'validation_failed') throw error
+      errors.push(...(error.errors ?? []))
+    }
+  if (errors.length > 0) throw validationError(...errors)
+  return read as { [K in keyof T]: ReturnType<T[K]> }
+}
+
 /** The refusal that an error is, or that it means: 429 where a limiter is full, 503 where it has stopped. */
 export function refusalOf(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error

@@ -8,7 +8,7 @@ import { type ApiKeyScope, apiKeyScopes, type CreateApiKeyBody, keysMax } from '
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import { canonicalNetwork, covers } from '../platform/egress/index.ts'
-import { ApiError, validationError } from '../platform/errors.ts'
+import { ApiError, readFields, validationError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { parseDateTime } from '../platform/values/date-time.ts'
 import { hashApiKey, newApiKey } from './api-key.ts'
@@ -71,11 +71,25 @@ async function boundsOf(
 }
 
 function readAsked(input: CreateApiKeyBody, bounds: Bounds, clock: Clock): Asked {
+  const read = readFields({
+    scopes: () => readScopes(input.scopes),
+    networks: () => readNetworks(input.networks),
+    expiresAt: () => readExpiry(input.expires_at, clock),
+  })
   return {
-    scopes: input.scopes ?? bounds.scopes,
-    networks: input.networks?.map(readNetwork) ?? bounds.networks,
-    expiresAt: readExpiry(input.expires_at, clock) ?? bounds.expiresAt ?? undefined,
+    scopes: read.scopes ?? bounds.scopes,
+    networks: read.networks ?? bounds.networks,
+    expiresAt: read.expiresAt ?? bounds.expiresAt ?? undefined,
   }
+}
+
+/** None at all would mean everything, and a form with no box ticked sends that. */
+function readScopes(scopes: readonly ApiKeyScope[] | undefined) {
+  if (scopes?.length !== 0) return scopes
+  throw validationError({
+    path: '/scopes',
+    message: 'must have at least 1 item. Leave it out for a key that may do all that you may',
+  })
 }
 
 function checkBounds(asked: Asked, bounds: Bounds): void {
@@ -98,6 +112,11 @@ function beyond(path: string, bound: string): ApiError {
     message: 'A key makes keys of at most its own scopes, networks and expiry',
     errors: [{ path, message: `must be ${bound}, as that of the key that makes it` }],
   })
+}
+
+function readNetworks(texts: readonly string[] | undefined): string[] | undefined {
+  const readers = texts?.map((text, i) => [`${i}`, () => readNetwork(text, i)] as const)
+  return readers && Object.values(readFields(Object.fromEntries(readers)))
 }
 
 function readNetwork(text: string, index: number): string {

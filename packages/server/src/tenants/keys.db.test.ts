@@ -144,7 +144,6 @@ describe('createKey', () => {
 
   it.each([
     ['/scopes', { scopes: ['keys', 'send'] }],
-    ['/scopes', { scopes: [] }],
     ['/networks', { networks: ['192.0.0.0/16'] }],
     ['/networks', { networks: ['192.0.2.0/25', '198.51.100.1'] }],
     ['/networks', { networks: ['0.0.0.0/0'] }],
@@ -184,6 +183,18 @@ it('lets a tenant create 60 keys an hour', async () => {
 })
 
 describe('a key with networks', () => {
+  it('is refused with no scope at all, and with each field at fault named', async () => {
+    const paths = async (body: object) => {
+      const refused = await ask('POST', '/v1/keys', { body: { name: 'n', ...body } })
+      expect(refused.status).toBe(400)
+      return refused.body.errors.map((one: { path: string }) => one.path)
+    }
+    expect(await paths({ scopes: [] })).toEqual(['/scopes'])
+    expect(
+      await paths({ scopes: [], networks: ['10.0.0.0/33', '::1', 'xx'], expires_at: 'yesterday' }),
+    ).toEqual(['/scopes', '/networks/0', '/networks/2', '/expires_at'])
+  })
+
   it('works from within them, and gets 403 from elsewhere, before anything else is looked at', async () => {
     const { api_key: key } = await newKey({ networks: ['192.0.2.0/24', '2001:db8::/32'] })
     for (const from of ['192.0.2.200', '2001:db8::1', '::ffff:192.0.2.1'])

@@ -334,7 +334,7 @@ describe('calls by a session', () => {
         body: { name: 'Key', ...o },
       })
     expect(await create({ scopes: ['content'] })).toMatchObject({ status: 403 })
-    expect(await create({ scopes: [] })).toMatchObject({ status: 403 })
+    expect(await create({ scopes: [] })).toMatchObject({ status: 400 })
     const made = await create({})
     expect(made.body.key.scopes).not.toContain('content')
     const reader = await newPerson('owner')

@@ -271,6 +271,8 @@ const TENANT_HEADER = tenantHeader.toLowerCase()
 /** The holder of the token learns no more than from the operator's own routes. */
 const NO_TENANT = `Unauthorized: the operator's token needs the header ${tenantHeader} here, the id of the tenant to act for`
 
+const OTHER_TENANTS = `This API key belongs to another tenant than the header ${tenantHeader} names: leave the header out, or use a key of that tenant`
+
 function tenantGuard(
   guards: Guards,
   scopes: readonly ApiKeyScope[],
@@ -278,6 +280,10 @@ function tenantGuard(
 ): onRequestHookHandler {
   const { operatorAccess } = guards
   function unfit(request: FastifyRequest, identity: TenantIdentity): ApiError | undefined {
+    // Who confuses two keys would change the wrong tenant.
+    const named = request.headers[TENANT_HEADER]
+    if (named !== undefined && named !== identity.tenantId)
+      return new ApiError('forbidden', { message: OTHER_TENANTS })
     if (identity.networks?.has(request.clientAddress) === false)
       return new ApiError('forbidden', {
         message: `This API key may not be used from ${request.clientAddress}: see its networks`,

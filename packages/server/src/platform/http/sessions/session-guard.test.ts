@@ -70,6 +70,17 @@ it('counts the calls of one user at once, as those of a key', async () => {
   for (let n = 0; n < 3; n++) expect(await call()).toBe(200)
 })
 
+it('names the permission that the content of mail needs, and not the role', async () => {
+  const config = { auth: 'tenant', scopes: ['content'] } as const
+  app.get('/v1/content', { config }, () => ({}))
+  const call = () => app.inject({ url: '/ui/api/v1/content', headers })
+  const refused = await call()
+  expect(refused.statusCode).toBe(403)
+  expect(refused.json().message).toContain('the permission `content`')
+  person = { ...owner, memberships: [{ tenantId, role: 'owner', content: true }] }
+  expect((await call()).statusCode).toBe(200)
+})
+
 describe('a call whose body comes slowly', () => {
   const BEARER = { authorization: 'Bearer key' }
   let changes = 0

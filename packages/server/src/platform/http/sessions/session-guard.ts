@@ -17,6 +17,8 @@ export const sessionHeader = 'X-Postrider-Session'
 const SESSION_HEADER = sessionHeader.toLowerCase()
 const TENANT_HEADER = tenantHeader.toLowerCase()
 
+const NO_CONTENT =
+  'Forbidden: this user lacks the permission `content`, to read the content of mail'
 const NO_SESSION = 'Unauthorized: log in first. There is no session, or it has ended'
 
 /** Who calls by the session's cookie. Throws 401, and 403 for a change that another page may have caused. */
@@ -74,7 +76,10 @@ export async function permitTenant(
       ? // Nothing is said of a tenant to somebody who may not call this in any.
         person.memberships.some((one) => mayCall(one, o.rule)) && !isId('tn', String(named))
       : mayCall(standing, o.rule)
-  if (!isPermitted) throw forbidden()
+  if (!isPermitted) {
+    const lacksContent = standing !== undefined && mayCall({ ...standing, content: true }, o.rule)
+    throw lacksContent ? new ApiError('forbidden', { message: NO_CONTENT }) : forbidden()
+  }
   if (typeof named !== 'string' || !isId('tn', named) || standing === undefined)
     throw validationError({
       path: `/${tenantHeader}`,
