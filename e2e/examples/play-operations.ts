@@ -94,6 +94,7 @@ async function tenants({ call, useKey }: Scene): Promise<void> {
   await call('listUsers')
   await call('getUser', { params: ofUser })
   await call('updateUser', { params: ofUser, body: { role: 'developer' } })
+  await call('inviteUser', { params: ofUser })
   await call('deleteUser', { params: ofUser })
 }
 
@@ -315,6 +316,7 @@ async function keys({ call }: Scene): Promise<void> {
   })
   const params = { user_id: member.user_id }
   await call('listMembers')
+  await call('inviteMember', { params })
   await call('updateMember', { params, body: { role: 'developer' } })
   await call('deleteMember', { params })
   await call('listAudit')

@@ -342,6 +342,8 @@ describe('Postrider', () => {
       { role: 'viewer' },
     ],
     ['deleteMember', (client) => client.deleteMember(id), undefined],
+    ['inviteMember', (client) => client.inviteMember(id), undefined],
+    ['inviteUser', (client) => client.inviteUser(id), undefined],
     ['createUser', (client) => client.createUser(person), person],
     ['getUser', (client) => client.getUser(id), undefined],
     ['updateUser', (client) => client.updateUser({ user_id: id, name: 'N' }), { name: 'N' }],

@@ -83,6 +83,8 @@ import type {
   InboundDomain,
   InboundMessage,
   InboundUsername,
+  InviteMemberAnswer,
+  InviteUserAnswer,
   ListApiKeysAnswer,
   ListApiKeysQuery,
   ListAuditAnswer,
@@ -519,6 +521,14 @@ export class Postrider {
     return this.#send({ method: 'PUT', path: '/v1/members/{user_id}', input: payload }, options)
   }
 
+  inviteMember(userId: string, options?: RequestOptions): AnswerPromise<InviteMemberAnswer> {
+    const parameters = { user_id: userId }
+    return this.#send(
+      { method: 'POST', path: '/v1/members/{user_id}/invitation', parameters },
+      options,
+    )
+  }
+
   deleteMember(userId: string, options?: RequestOptions): AnswerPromise<DeleteMemberAnswer> {
     return this.#send(
       { method: 'DELETE', path: '/v1/members/{user_id}', parameters: { user_id: userId } },
@@ -529,6 +539,15 @@ export class Postrider {
   /** With the operator's token as `apiKey`. */
   createUser(user: CreateUserBody, options?: RequestOptions): AnswerPromise<CreateUserAnswer> {
     return this.#send({ method: 'POST', path: '/admin/v1/users', body: user }, options)
+  }
+
+  /** With the operator's token as `apiKey`. */
+  inviteUser(userId: string, options?: RequestOptions): AnswerPromise<InviteUserAnswer> {
+    const parameters = { user_id: userId }
+    return this.#send(
+      { method: 'POST', path: '/admin/v1/users/{user_id}/invitation', parameters },
+      options,
+    )
   }
 
   /** With the operator's token as `apiKey`. */

@@ -528,6 +528,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  inviteMember: {
+    method: 'POST',
+    path: '/v1/members/{user_id}/invitation',
+    status: 201,
+    auth: 'tenant',
+  },
   acceptInvitation: {
     method: 'POST',
     path: '/ui/invitation',
@@ -615,6 +621,12 @@ export const operations = {
   createUser: {
     method: 'POST',
     path: '/admin/v1/users',
+    status: 201,
+    auth: 'admin',
+  },
+  inviteUser: {
+    method: 'POST',
+    path: '/admin/v1/users/{user_id}/invitation',
     status: 201,
     auth: 'admin',
   },

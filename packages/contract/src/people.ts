@@ -117,6 +117,9 @@ export type CreateUserBody = Static<typeof createUserBody>
 export const createUserAnswer = answer({ user, invitation_url: invitationUrl })
 export type CreateUserAnswer = Static<typeof createUserAnswer>
 
+export const inviteUserAnswer = createUserAnswer
+export type InviteUserAnswer = Static<typeof inviteUserAnswer>
+
 export const listUsersQuery = pageQuery
 export type ListUsersQuery = Static<typeof listUsersQuery>
 
@@ -187,6 +190,9 @@ export type CreateMemberBody = Static<typeof createMemberBody>
 
 export const createMemberAnswer = answer({ member, invitation_url: invitationUrl })
 export type CreateMemberAnswer = Static<typeof createMemberAnswer>
+
+export const inviteMemberAnswer = createMemberAnswer
+export type InviteMemberAnswer = Static<typeof inviteMemberAnswer>
 
 export const updateMemberBody = changes({
   role: Type.Optional(memberRole),

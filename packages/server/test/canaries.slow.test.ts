@@ -492,10 +492,12 @@ async function usePeople(params: { readonly tenant_id: string }): Promise<void> 
   await succeed('listUsers')
   await succeed('getUser', ofUser)
   await succeed('updateUser', { ...ofUser, body: { name: 'Ada L.' } })
+  await succeed('inviteUser', ofUser)
   await succeed('deleteUser', ofUser)
   const { member } = await succeed('createMember', { body: { ...person, role: 'viewer' } })
   const ofMember = { params: { user_id: member.user_id } }
   await succeed('listMembers')
+  await succeed('inviteMember', ofMember)
   await succeed('updateMember', { ...ofMember, body: { role: 'developer' } })
   await succeed('deleteMember', ofMember)
 }

@@ -4,7 +4,7 @@
  */
 import { type CreateMemberBody, membersMax, type UpdateMemberBody } from '@postrider/contract'
 import type { Db, Tx } from '../../platform/db/index.ts'
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError, readFields } from '../../platform/errors.ts'
 import type { Membership } from '../../platform/http/sessions/session.ts'
 import { newId } from '../../platform/ids.ts'
 import { checkName } from '../../tenants/index.ts'
@@ -12,7 +12,7 @@ import { inviteUser, type LinkDeps } from '../invitations/invitations.ts'
 import { type Changed, type Invited, refuseUsedAddress } from './change-users.ts'
 import { decideStanding, type Grantor, type Inviter } from './grants.ts'
 import { readEmail } from './read-email.ts'
-import { renewInvitation } from './renew-invitation.ts'
+import { inviteAnew, renewInvitation } from './renew-invitation.ts'
 import type { StoredUser } from './user.ts'
 import {
   countMembers,
@@ -42,8 +42,10 @@ export async function createMember(
   o: MemberChange & { readonly body: CreateMemberBody },
 ): Promise<Invited & { readonly membership: Membership }> {
   const { body, grantor } = o
-  const email = readEmail(body.email)
-  checkName(body.name)
+  const { email } = readFields({
+    email: () => readEmail(body.email),
+    name: () => checkName(body.name),
+  })
   const membership = { tenantId, ...decideStanding(grantor, body.role, body.content) }
   // Two at once may make one too many.
   if ((await countMembers(deps.db, tenantId, membersMax)) >= membersMax)
@@ -89,6 +91,29 @@ export async function updateMember(
     const by = inviterOf(tenantId, o)
     const invitationUrl = await renewInvitation(tx, deps, user, { rights, by })
     return { user: (await findUser(tx, userId)) ?? user, membership, invitationUrl }
+  })
+}
+
+/** A new link for a person who has no password yet. One who has may be in use: the operator invites such a user. */
+export async function inviteMemberAnew(
+  deps: LinkDeps & { readonly db: Db },
+  { tenantId, userId }: MemberKey,
+  o: MemberChange,
+): Promise<Invited & { readonly membership: Membership }> {
+  return await deps.db.transaction(async (tx) => {
+    const user = await lockUser(tx, userId)
+    const membership = membershipIn(user, tenantId)
+    if (user === undefined) throw new ApiError('not_found')
+    if (user.activatedAt !== null)
+      throw new ApiError('conflict', {
+        message:
+          'This person has set a password already: ask the operator for a new invitation, or remove the person and invite again',
+      })
+    const invitationUrl = await inviteAnew(tx, deps, userId, {
+      rights: user,
+      by: inviterOf(tenantId, o),
+    })
+    return { user, membership, invitationUrl }
   })
 }
 

@@ -1,7 +1,7 @@
 /** Users over all tenants, by the operator (docs/reference/people.md#users). */
 import type { CreateUserBody, OperatorRole, UpdateUserBody, UserRole } from '@postrider/contract'
 import { type Db, isUniqueViolation, type Tx } from '../../platform/db/index.ts'
-import { ApiError, validationError } from '../../platform/errors.ts'
+import { ApiError, readFields, validationError } from '../../platform/errors.ts'
 import { highestOf } from '../../platform/http/sessions/decide-permission.ts'
 import type { Membership } from '../../platform/http/sessions/session.ts'
 import { newId } from '../../platform/ids.ts'
@@ -9,7 +9,7 @@ import { checkName, findTenants } from '../../tenants/index.ts'
 import { inviteUser, type LinkDeps } from '../invitations/invitations.ts'
 import { decideStanding, type Grantor, type Inviter, type Rights } from './grants.ts'
 import { readEmail } from './read-email.ts'
-import { renewInvitation } from './renew-invitation.ts'
+import { inviteAnew, renewInvitation } from './renew-invitation.ts'
 import type { StoredUser } from './user.ts'
 import {
   deleteUserRow,
@@ -30,9 +30,11 @@ export async function createUser(
   body: CreateUserBody,
   grantor: Grantor,
 ): Promise<Invited> {
-  const email = readEmail(body.email)
-  checkName(body.name)
-  const rights = rightsOf(body.role, body.tenants ?? [], { content: body.content, grantor })
+  const { email, rights } = readFields({
+    email: () => readEmail(body.email),
+    name: () => checkName(body.name),
+    rights: () => rightsOf(body.role, body.tenants ?? [], { content: body.content, grantor }),
+  })
   await checkTenants(deps.db, body.tenants ?? [])
   const userId = newId('user')
   return await refuseUsedAddress(() =>
@@ -83,6 +85,20 @@ export async function updateUser(
     await setMemberships(tx, userId, rights.memberships)
     const by = inviterOf(grantor)
     const invitationUrl = await renewInvitation(tx, deps, user, { rights, by })
+    return { user: await reread(tx, userId), invitationUrl }
+  })
+}
+
+/** A new link, for one that was lost or has expired, and for a password that was forgotten. */
+export async function inviteUserAnew(
+  deps: LinkDeps & { readonly db: Db },
+  userId: string,
+  grantor: Grantor,
+): Promise<Invited> {
+  return await deps.db.transaction(async (tx) => {
+    const rights = await lockUser(tx, userId)
+    if (rights === undefined) throw new ApiError('not_found')
+    const invitationUrl = await inviteAnew(tx, deps, userId, { rights, by: inviterOf(grantor) })
     return { user: await reread(tx, userId), invitationUrl }
   })
 }

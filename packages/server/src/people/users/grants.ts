@@ -78,6 +78,11 @@ export function decideStanding<Role extends UserRole>(
   const isReader = grantor.scopes.includes('content')
   const standing = { role, content: content ?? (hasContentByDefault(role) && isReader) }
   if (mayGive(grantor, standing)) return standing
+  if (grantor.scopes.length === 0)
+    throw new ApiError('forbidden', {
+      message:
+        'An API key with networks or an expiry gives no role: use a key without both, or ask an owner',
+    })
   throw new ApiError('forbidden', {
     message: 'Nobody gives a person more than they may do themselves: see the role and `content`',
   })

@@ -1,5 +1,10 @@
 /** docs/reference/people.md#a-higher-role */
-import { updateMemberAnswer, updateUserAnswer } from '@postrider/contract'
+import {
+  inviteMemberAnswer,
+  inviteUserAnswer,
+  updateMemberAnswer,
+  updateUserAnswer,
+} from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { cookieOf, type People, usePeople } from '../../../test/people.ts'
@@ -99,6 +104,73 @@ it('a user whom a key invited is invited anew for a role beyond the scopes of th
   })
   expect(raised.body.invitation_url).toContain('#')
   expect(await isOpen(user.cookie)).toBe(false)
+})
+
+describe('a new link', () => {
+  it('of the operator ends password, sessions and earlier links of the user', async () => {
+    const owner = await newPerson('owner')
+    const user = await invited(owner)
+    const made = await admin('POST', `/users/${user.userId}/invitation`)
+    expect(made.status).toBe(201)
+    expect(Check(inviteUserAnswer, made.body)).toBe(true)
+    expect(made.body.user).toMatchObject({ user_id: user.userId, state: 'invited' })
+    expect(await isOpen(user.cookie)).toBe(false)
+    expect(await logIn(EMAIL)).toMatchObject({ status: 401 })
+    const again = await admin('POST', `/users/${user.userId}/invitation`)
+    expect(await accept(made.body.invitation_url)).toMatchObject({ status: 404 })
+    expect(await accept(again.body.invitation_url)).toMatchObject({ status: 200 })
+    expect(await logIn(EMAIL)).toMatchObject({ status: 201 })
+    // The operator had the link, and may give everything.
+    const raised = await admin('PUT', `/users/${user.userId}`, { role: 'operator' })
+    expect(raised.body.invitation_url).toBeUndefined()
+    expect((await admin('POST', '/users/user_unknown/invitation')).status).toBe(404)
+  })
+
+  it('of an owner is for a person of the tenant who has set no password yet', async () => {
+    const owner = await newPerson('owner')
+    const { tenantId } = people.acme
+    const body = { email: EMAIL, name: 'Mallory', role: 'viewer' }
+    const first = await ui('POST', '/v1/members', { cookie: owner.cookie, tenantId, body })
+    const path = `/v1/members/${first.body.member.user_id}/invitation`
+    const second = await ui('POST', path, { cookie: owner.cookie, tenantId })
+    expect(second.status).toBe(201)
+    expect(Check(inviteMemberAnswer, second.body)).toBe(true)
+    expect(await ask('POST', path, { token: people.other.apiKey })).toMatchObject({ status: 404 })
+    expect(await accept(first.body.invitation_url)).toMatchObject({ status: 404 })
+    expect(await accept(second.body.invitation_url)).toMatchObject({ status: 200 })
+    const refused = await ui('POST', path, { cookie: owner.cookie, tenantId })
+    expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(await logIn(EMAIL)).toMatchObject({ status: 201 })
+  })
+
+  it('is made by nobody who may not give all rights of the user', async () => {
+    const { tenantId } = people.acme
+    const tenants = [tenantId, people.other.tenantId]
+    const body = { email: EMAIL, name: 'Mallory', role: 'owner', tenants }
+    const { user_id: userId } = (await admin('POST', '/users', body)).body.user
+    const owner = await newPerson('owner')
+    const path = `/v1/members/${userId}/invitation`
+    expect(await ui('POST', path, { cookie: owner.cookie, tenantId })).toMatchObject({
+      status: 403,
+    })
+    const blind = await newPerson('operator', { content: false })
+    const refused = await ui('POST', `/admin/v1/users/${userId}/invitation`, {
+      cookie: blind.cookie,
+    })
+    expect(refused).toMatchObject({ status: 403 })
+  })
+})
+
+it('a key with networks or an expiry gives no role, and the refusal names these', async () => {
+  const { apiKey } = await createApiKey(
+    { db: people.db, clock: createClock() },
+    people.acme.tenantId,
+    { expires_at: '2999-01-01T00:00:00Z' },
+  )
+  const body = { email: EMAIL, name: 'Mallory', role: 'viewer' }
+  const refused = await ask('POST', '/v1/members', { token: apiKey, body })
+  expect(refused.status).toBe(403)
+  expect(refused.body.message).toContain('networks or an expiry')
 })
 
 it('nobody gets the link of a user with rights that they may not give', async () => {

@@ -10,11 +10,7 @@ import { type Inviter, mayGiveAll, type Rights } from './grants.ts'
 import type { StoredUser } from './user.ts'
 import { removePassword, setInviter } from './user-store.ts'
 
-/**
- * Answers the new link, if there is one: the password and the sessions have ended then.
- *
- * @param by has the new link, and so must be one who may give all that the user has
- */
+/** Answers the new link, if there is one: the password and the sessions have ended then. */
 export async function renewInvitation(
   tx: Tx,
   deps: LinkDeps,
@@ -22,6 +18,16 @@ export async function renewInvitation(
   { rights, by }: { readonly rights: Rights; readonly by: Inviter },
 ): Promise<string | undefined> {
   if (inviter === null || mayGiveAll(inviter, rights)) return undefined
+  return await inviteAnew(tx, deps, userId, { rights, by })
+}
+
+/** Whoever has the new link can set the password, and so must be one who may give all that the user has. */
+export async function inviteAnew(
+  tx: Tx,
+  deps: LinkDeps,
+  userId: string,
+  { rights, by }: { readonly rights: Rights; readonly by: Inviter },
+): Promise<string> {
   if (!mayGiveAll(by, rights))
     throw new ApiError('forbidden', {
       message:

@@ -10,6 +10,8 @@ import {
   deleteMemberAnswer,
   deleteUserAnswer,
   getUserAnswer,
+  inviteMemberAnswer,
+  inviteUserAnswer,
   listMembersAnswer,
   listMembersQuery,
   listUsersAnswer,
@@ -27,8 +29,8 @@ import { addOperation } from '../../platform/http/operation.ts'
 import { scopesOf } from '../../platform/http/sessions/decide-permission.ts'
 import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import { findLiveApiKey } from '../../tenants/index.ts'
-import { createMember, deleteMember, updateMember } from './change-members.ts'
-import { createUser, deleteUser, updateUser } from './change-users.ts'
+import { createMember, deleteMember, inviteMemberAnew, updateMember } from './change-members.ts'
+import { createUser, deleteUser, inviteUserAnew, updateUser } from './change-users.ts'
 import { fullGrantor, type Grantor, grantorOfKey } from './grants.ts'
 import { getUser, pageOfMembers, pageOfUsers } from './list-people.ts'
 import { toWireMember, toWireUser } from './user.ts'
@@ -56,6 +58,21 @@ export function peopleRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void
     async handle({ body, request }) {
       const { user, invitationUrl } = await createUser(deps, body, grantorOf(request))
       return { message: 'User Created', user: toWireUser(user), invitation_url: invitationUrl }
+    },
+  })
+
+  addOperation(app, 'inviteUser', {
+    summary: 'Invite a user again',
+    description:
+      'Answers a new link, for one that was lost or has expired, and for a password that was forgotten. Earlier links, the password and the sessions of the user end. Nobody makes a link for a user with more rights than they may give.',
+    tag: USERS_TAG,
+    params: userParams,
+    answer: inviteUserAnswer,
+    errors: ['forbidden'],
+    async handle({ params, request }) {
+      const grantor = grantorOf(request)
+      const { user, invitationUrl } = await inviteUserAnew(deps, params.user_id, grantor)
+      return { message: 'User Invited', user: toWireUser(user), invitation_url: invitationUrl }
     },
   })
 
@@ -141,6 +158,30 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
         message: 'Member Invited',
         member: toWireMember(made.user, made.membership),
         invitation_url: made.invitationUrl,
+      }
+    },
+  })
+
+  addOperation(app, 'inviteMember', {
+    summary: 'Invite a person again who has set no password yet',
+    description:
+      'Answers a new link, for one that was lost or has expired. Earlier links end. A person who has set a password is 409: the operator invites such a user again. Nobody makes a link for a person with more rights than they may give.',
+    tag: MEMBERS_TAG,
+    params: userParams,
+    answer: inviteMemberAnswer,
+    scopes,
+    errors: ['conflict', 'rate_limited'],
+    isAudited: true,
+    async handle({ tenant: { tenantId }, params, request }) {
+      await creations.use(tenantId)
+      const grantor = await memberGrantorOf(deps.db, request)
+      const key = { tenantId, userId: params.user_id }
+      const o = { grantor, isOperators: isOperators(request) }
+      const { user, membership, invitationUrl } = await inviteMemberAnew(deps, key, o)
+      return {
+        message: 'Member Invited',
+        member: toWireMember(user, membership),
+        invitation_url: invitationUrl,
       }
     },
   })

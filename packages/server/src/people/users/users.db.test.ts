@@ -73,6 +73,16 @@ describe('users', () => {
     }
   })
 
+  it('are refused by all fields that are wrong at once', async () => {
+    const wrong = { email: 'not an address', name: 'a\nb', role: 'viewer', tenants: [] }
+    const refused = await admin('POST', '/users', ada(wrong))
+    expect(refused.body.errors.map((one: { path: string }) => one.path)).toEqual([
+      '/email',
+      '/name',
+      '/tenants',
+    ])
+  })
+
   it('are not invited into a tenant that is being deleted, and keep the address free', async () => {
     const { acme, other } = people
     await admin('DELETE', `/tenants/${acme.tenantId}?confirm=Acme`)
