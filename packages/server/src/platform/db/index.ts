@@ -29,6 +29,7 @@ export {
 } from './partitions/partitions.ts'
 export { planByIndex, readByIndex, readInOrder, transactByIndex } from './plan-by-index.ts'
 export { NoPrimaryError } from './primaries.ts'
+export { readersOfTable } from './readers-of-table.ts'
 export { createSchemaFence, type SchemaFence } from './schema-fence.ts'
 export { type FoundOfTenant, type SearchTenants, searchTenants } from './search-tenants.ts'
 export {

@@ -2,7 +2,7 @@
  * SQL of what tenants with quotas have used. Every statement names the tenants; one statement for a group of
  * requests, whatever their tenants.
  */
-import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import { type Queryable, readersOfTable, statement, type Tx } from '../../platform/db/index.ts'
 import { type Charge, utcDay } from './decide-quota.ts'
 
 const LOCK = statement(
@@ -104,23 +104,9 @@ export async function startUsage(
   await tx.query(START, [tenantId, utcDay(now), emailsToday, queued, storageBytes])
 }
 
-const READERS = statement(
-  'tenants.usage_readers',
-  `select distinct virtualtransaction as "id" from pg_locks
-    where database = (select oid from pg_database where datname = current_database())
-      and relation = 'tenants_usage'::regclass and pid <> pg_backend_pid()
-      and ($1::text[] is null or virtualtransaction = any($1))`,
-)
-
-/**
- * The transactions that have looked at the usage of tenants, and go on. A lock of a table is kept to the end of the
- * transaction.
- *
- * @param among undefined: all of them
- */
-export async function usageReaders(q: Queryable, among?: readonly string[]): Promise<string[]> {
-  const { rows } = await q.query<{ readonly id: string }>(READERS, [among ?? null])
-  return rows.map(({ id }) => id)
+/** The transactions that have looked at the usage of tenants, and go on; `among`: those of them. */
+export function usageReaders(q: Queryable, among?: readonly string[]): Promise<string[]> {
+  return readersOfTable(q, 'tenants_usage', among)
 }
 
 export interface CountedUsage {
