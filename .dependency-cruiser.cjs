@@ -87,6 +87,23 @@ module.exports = {
       { path: '^packages/(client|dashboard)/' },
     ),
     rule(
+      'dashboard-knows-the-client-alone',
+      { path: '^packages/dashboard/', pathNot: TESTS },
+      { path: '^packages/(?!client/|dashboard/)' },
+      'what the service decides is asked for by the client',
+    ),
+    rule(
+      'components-know-no-screen',
+      { path: '^packages/dashboard/src/ui/', pathNot: TESTS },
+      { path: '^packages/dashboard/src/(?!ui/|words/|api/)' },
+    ),
+    rule(
+      'only-components-know-mantine',
+      { path: '^packages/dashboard/src/(?!ui/|app/|main\\.tsx)' },
+      { path: npm('@mantine/[^/]+|uplot') },
+      'the frame, too: its providers and its menus',
+    ),
+    rule(
       'testkit-only-in-tests',
       { path: '^packages/', pathNot: ['^packages/testkit/', ...TESTS] },
       { path: '^packages/testkit/' },

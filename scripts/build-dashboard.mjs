@@ -72,7 +72,9 @@ async function build(nameWorker) {
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
   const args = [vite, 'build', '--outDir', next, '--emptyOutDir', '--logLevel', 'warn']
   const node = join(root, 'node_modules', '.bin', 'node')
-  if ((await run(node, args, { cwd: dashboard }, nameWorker)) !== 0)
+  // Tests have another one, with which the libraries are built for development.
+  const env = { ...process.env, NODE_ENV: 'production' }
+  if ((await run(node, args, { cwd: dashboard, env }, nameWorker)) !== 0)
     throw new SetupError(
       'The dashboard could not be built; Vite says why above. POSTRIDER_DASHBOARD=off starts without it.',
     )
