@@ -62,6 +62,8 @@ describe('the budget of the dashboard', () => {
 
   it('has no font or script that is inlined', () => {
     for (const name of [...namesOf('.css'), ...namesOf('.js')])
-      expect(readFileSync(new URL(name, ASSETS), 'utf8')).not.toMatch(/data:(?:font|text\/javascript)/)
+      expect(readFileSync(new URL(name, ASSETS), 'utf8')).not.toMatch(
+        /data:(?:font|text\/javascript)/,
+      )
   })
 })

@@ -6,8 +6,6 @@
  */
 import { useLanguage } from './language.ts'
 
-export type Language = 'en' | 'de'
-
 export interface Words<Catalogue> {
   readonly en: Catalogue
   readonly de: Catalogue

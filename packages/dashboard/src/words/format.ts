@@ -1,7 +1,6 @@
 /** Numbers and times in the reader's language, by Intl. */
 import { useMemo } from 'react'
-import type { Language } from './define-words.ts'
-import { useLanguage } from './language.ts'
+import { type Language, useLanguage } from './language.ts'
 
 const relativeUnits = [
   ['year', 31_536_000],

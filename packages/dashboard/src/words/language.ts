@@ -1,7 +1,8 @@
 /** The language of the reader: what was chosen here, else what the browser asks for. */
 import { useSyncExternalStore } from 'react'
 import { readSetting, subscribeSettings, writeSetting } from '../app/settings.ts'
-import type { Language } from './define-words.ts'
+
+export type Language = 'en' | 'de'
 
 export const languages: readonly Language[] = ['en', 'de']
 
