@@ -4,16 +4,18 @@
  * Starts the service on an embedded PostgreSQL in a temporary directory, an SMTP server that defers
  * one recipient and refuses another, and a webhook receiver; sends four mails, reads one of them as a
  * person would, then two more by a simulated relay provider, and prints each webhook request as it
- * arrives. Ends by itself: with 0 when every expected event came, else 1.
+ * arrives. Ends by itself: with 0 when every expected event came, else 1. With `--keep` it goes on until Ctrl-C,
+ * to look around in the dashboard.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { findFreePort } from './free-port.ts'
 import { createSmtpServer } from './smtp-server.ts'
-import { startService } from './start-service.ts'
+import { type RunningService, startService } from './start-service.ts'
 import { createWebhookReceiver, type WebhookRequest } from './webhook-receiver.ts'
 
 const EVENTS_WITHIN_MS = 40_000
@@ -63,12 +65,15 @@ const READS_AFTER_MS = 3_500
 const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36'
 
+const { values: options } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
 const startedAt = performance.now()
 const dataDir = mkdtempSync(join(tmpdir(), 'postrider-demo-'))
 const closers: (() => Promise<unknown>)[] = []
 try {
   await run()
   say('Every expected event has arrived.')
+  if (options.keep) await waitForEnd()
+  else say('To look around in the dashboard afterwards: npm run demo -- --keep')
 } catch (error) {
   say(`The demo failed: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = 1
@@ -105,6 +110,7 @@ async function run(): Promise<void> {
   })
   closers.push(() => service.stop())
   say(`The service is at ${service.origin}`)
+  await addUser(service)
 
   const call = (path: string, body: object, method?: string) =>
     request(`${service.origin}${path}`, { apiKey, body, method })
@@ -154,6 +160,22 @@ async function run(): Promise<void> {
   await read(smtp.messages.find((one) => one.recipients.includes(reader))?.raw.toString() ?? '')
   await receiver.waitUntil(isComplete, EVENTS_WITHIN_MS)
   say(`The SMTP server has accepted ${smtp.messages.map((one) => one.recipients).join(' and ')}.`)
+}
+
+/** By the set-up link, as the page of the dashboard does it that the link leads to. */
+async function addUser(service: RunningService): Promise<void> {
+  const link = (await service.process.waitForLine(/\/app\/setup#/)).trim()
+  const email = 'demo@example.com'
+  const password = `demo-${randomBytes(9).toString('base64url')}`
+  const body = { token: new URL(link).hash.slice(1), email, name: 'Demo', password }
+  await request(`${service.origin}/ui/invitation`, { body })
+  say(`The dashboard is at ${service.origin}/app/: log in with ${email} and ${password}`)
+}
+
+async function waitForEnd(): Promise<void> {
+  say('The service goes on until Ctrl-C.')
+  // A promise alone keeps no process running; the servers of the demo do.
+  await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
 }
 
 /** What a mail program loads when it shows the message, and a browser when its link is followed. */
@@ -215,11 +237,14 @@ function show(request: WebhookRequest): void {
 
 async function request(
   url: string,
-  o: { readonly apiKey: string; readonly body: object; readonly method?: string | undefined },
+  o: { readonly apiKey?: string; readonly body: object; readonly method?: string | undefined },
 ): Promise<Record<string, unknown>> {
   const response = await fetch(url, {
     method: o.method ?? 'POST',
-    headers: { authorization: `Bearer ${o.apiKey}`, 'content-type': 'application/json' },
+    headers: {
+      ...(o.apiKey === undefined ? {} : { authorization: `Bearer ${o.apiKey}` }),
+      'content-type': 'application/json',
+    },
     body: JSON.stringify(o.body),
   })
   const answer = (await response.json()) as Record<string, unknown>
