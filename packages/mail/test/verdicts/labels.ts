@@ -36,6 +36,7 @@ const ORIGINS: readonly Origin[] = [
   { prefix: 'listed-', halves: ['work', 'work'], mayRepeat: true },
   { prefix: 'sampled-', halves: ['work', 'work'], mayRepeat: true },
   { prefix: 'reported-', halves: ['blind', 'blind'], mayRepeat: true },
+  { prefix: 'drawn-', halves: ['blind', 'blind'], mayRepeat: true },
 ]
 
 /**
