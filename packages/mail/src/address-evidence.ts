@@ -246,7 +246,7 @@ export const SAYS_DISABLED =
 export const HARMLESS: readonly RegExp[] = [
   /\b(?:ihre|deine) (?:e-?mail|nachricht)(?: an address)? (?:konnte|wurde) nicht zugestellt(?: werden)?\b|\bvotre (?:message|courriel|e-?mail)(?: (?:.|pour|destin. .) address)? (?:n'a pas pu .tre|n'a pas .t.|ne peut pas .tre) (?:remis|distribu.|livr.|envoy.)|\b(?:su|tu) (?:mensaje|correo)(?: (?:a|para) address)? no (?:se (?:pudo|ha podido) entregar|(?:pudo|ha podido) ser entregado|fue entregado|ha sido entregado)|\bil (?:suo|tuo) messaggio(?: a address)? non (?:. stato|pu. essere) (?:recapitato|consegnato|inviato)|\b(?:a )?sua mensagem(?: para address)? n.o (?:p.de ser|foi) entregue|\buw (?:bericht|e-?mail)(?: aan address)? (?:kon|is|werd) niet (?:worden )?(?:bezorgd|afgeleverd)/g,
   /(?:recipient|destinat.rio|endere.o|destinatario|direcci.n|destinataire|adresse|empf(?:.|ae)nger|indirizzo|geadresseerde) (?:rejeitad[oa]|rechazad[oa]|rejet.e?|refus.e?|abgelehnt|abgewiesen|rifiutat[oa]|geweigerd)(?=$|[.,;:)!])/g,
-  /\b(?:hard|permanent) bounce\b/g,
+  /\b(?:hard|permanent) bounce\b|^hi \[[\da-f.:]{2,45}\],/g,
   /рекомендуем вам проверить корректность указания адрес[а-я]{1,3} получател[а-я]{1,3}/g,
   /\bthis message was created automatically by (?:the )?mail delivery (?:software|system)\b/g,
   /\bthe attachment contains the original mail headers\b|\(-?\d{1,12}:\d{1,12}:-?\d{1,12}\)/g,

@@ -69,8 +69,8 @@ it('a refused attempt has a category of the address where a bounce with its word
 
 describe('the labelled set', () => {
   it('is large, and more than a fifth of it is for the score alone', () => {
-    expect(replies.length).toBeGreaterThan(2_500)
-    expect(bounces.length).toBeGreaterThan(1_200)
+    expect(replies.length).toBeGreaterThan(2_800)
+    expect(bounces.length).toBeGreaterThan(1_700)
     for (const all of [replies, bounces]) {
       const ofScore = all.filter(({ part }) => part !== 'work').length / all.length
       expect(ofScore).toBeGreaterThan(0.2)
