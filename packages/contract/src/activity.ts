@@ -132,6 +132,7 @@ export const classified = closedObject(
 export type Classified = Static<typeof classified>
 
 export const tracedAttempt = closedObject({
+  mailer_id: Type.String({ description: 'The mailer that made it' }),
   attempt: Type.Integer({ minimum: 1, description: 'Its number, from 1' }),
   max_attempts: Type.Integer({ minimum: 1, description: 'Budget of attempts of this send' }),
   started_at: timestamp('When it began'),
@@ -194,11 +195,28 @@ export const tracedHit = closedObject({
 })
 export type TracedHit = Static<typeof tracedHit>
 
+export const tracedWait = closedObject(
+  {
+    attempt: Type.Integer({ minimum: 1, description: 'Number of the attempt that comes next' }),
+    max_attempts: Type.Integer({ minimum: 1, description: 'Budget of attempts of this send' }),
+    due_at: timestamp(
+      'Not before this time; of an attempt that is under way: when it is given up at the latest',
+    ),
+    expires_at: timestamp('No attempt begins after this time'),
+    mailer_id: Type.String({ description: 'The mailer that makes it' }),
+  },
+  { description: 'What comes next; null where nothing waits' },
+)
+export type TracedWait = Static<typeof tracedWait>
+
 export const tracedRecipient = closedObject({
   email: Type.String({ description: 'The address, as it was given' }),
   type: Type.Enum([...recipientTypes]),
   status: Type.Enum([...recipientStatuses]),
+  failed_reason: Type.String({ description: 'As in getEmailLogs' }),
   message_id: Type.String({ description: 'As in getEmailLogs' }),
+  delivered_at: timestampOrNull('null while it is not delivered'),
+  waiting: orNull(tracedWait),
   attempts: Type.Array(tracedAttempt, {
     description: `Oldest first; the newest ${tracedAttemptsMax} at most, in an email to many the newest 5 at least`,
   }),
@@ -215,6 +233,7 @@ export const tracedRecipient = closedObject({
 export type TracedRecipient = Static<typeof tracedRecipient>
 
 export const tracedEvent = closedObject({
+  event_id: Type.String({ description: 'As in listEvents' }),
   event: Type.Enum(Object.values(eventOfSubscriptionKey), { description: 'Which event it is' }),
   event_at: eventTime('RFC 3339 in UTC, with microseconds'),
   success: Type.Boolean({ description: 'As a webhook gets it' }),
@@ -228,6 +247,11 @@ export const tracedDelivery = closedObject({
   delivery_id: Type.String({ description: 'Identifier of the delivery' }),
   webhook_id: Type.String({ description: 'The webhook that it was made for' }),
   status: Type.Enum([...webhookDeliveryStatuses]),
+  created_at: timestamp('When its content was fixed'),
+  next_attempt_at: timestampOrNull('When it is tried again, while that is known'),
+  event_ids: Type.Array(Type.String(), {
+    description: 'Which of `events` it carries. It may carry those of other emails, too',
+  }),
   attempts: Type.Array(webhookAttempt, { description: 'As listWebhookDeliveries shows them' }),
 })
 export type TracedDelivery = Static<typeof tracedDelivery>

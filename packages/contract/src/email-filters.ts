@@ -42,6 +42,14 @@ export const emailFilters = {
       description: 'As it was given when the email was sent',
     }),
   ),
+  mailerId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'The mailer of the email, as logs show it. One that is unknown finds nothing',
+      examples: ['smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+    }),
+  ),
   recipientType: Type.Optional(
     Type.Enum([...recipientTypes], { description: 'How the email was addressed to the recipient' }),
   ),

@@ -30,7 +30,7 @@ export function decideSource(s: LogSelection): LogSource {
   if (index !== undefined) return { kind: 'index', of: index }
   if (s.campaignId !== undefined) return { kind: 'emails' }
   if (by !== undefined) return { kind: 'recipients', by }
-  if (s.subject !== undefined) return { kind: 'emails' }
+  if (s.subject !== undefined || s.mailerId !== undefined) return { kind: 'emails' }
   if (s.delivered !== undefined) return { kind: 'delivered' }
   return { kind: 'recipients', by: 'ref_id' }
 }

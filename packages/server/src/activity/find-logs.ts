@@ -179,16 +179,16 @@ async function atPlaces(
   return { recipients: await readRecipients(tx, once, range, filters), reached: last }
 }
 
-/** Of emails of the campaign, or with the subject, or both. */
+/** Of emails of the campaign, with the subject, by the mailer, or all of these. */
 async function ofEmails(
   tx: Tx,
   range: RecordRange,
-  { campaignId, subject }: LogSelection,
+  selection: LogSelection,
   filters: RecipientFilters,
 ): Promise<Piece> {
-  const emails = await readEmailIndex(tx, range, campaignId)
+  const emails = await readEmailIndex(tx, range, selection.campaignId)
   const last = emails.length < range.limit ? undefined : emails.at(-1)
-  const fitting = emails.filter((email) => hasSubject(email, subject))
+  const fitting = emails.filter((email) => isSought(email, selection))
   const end = last && { refId: last.refId, n: 0 }
   return await walkRecipientsOf(tx, fitting, range, filters, end)
 }
@@ -221,26 +221,30 @@ function byDelivery(tx: Tx, filters: RecipientFilters): NextPiece {
 async function toLogs(
   tx: Tx,
   tenantId: string,
-  { subject, fact }: LogSelection,
+  selection: LogSelection,
   recipients: readonly RecordedRecipient[],
 ): Promise<FoundLog[]> {
   if (recipients.length === 0) return []
   const [emails, engaged, hasFact] = await Promise.all([
     readEmails(tx, tenantId, recipients),
     readEngagement(tx, tenantId, recipients),
-    createFactCheck(tx, { tenantId, fact, recipients }),
+    createFactCheck(tx, { tenantId, fact: selection.fact, recipients }),
   ])
   const engagements = new Map(engaged.map((one) => [`${one.refId}.${one.n}`, one]))
   return recipients.flatMap((recipient) => {
     const email = emails.get(recipient.refId)
     const engagement = engagements.get(`${recipient.refId}.${recipient.n}`)
-    if (email === undefined || !hasSubject(email, subject)) return []
+    if (email === undefined || !isSought(email, selection)) return []
     return hasFact(recipient, engagement) ? [{ recipient, email, engagement }] : []
   })
 }
 
-function hasSubject(email: { readonly subject: string }, wanted: string | undefined): boolean {
-  return wanted === undefined || email.subject.toLowerCase().includes(wanted)
+function isSought(
+  email: { readonly subject: string; readonly mailerId: string },
+  { subject, mailerId }: LogSelection,
+): boolean {
+  if (mailerId !== undefined && email.mailerId !== mailerId) return false
+  return subject === undefined || email.subject.toLowerCase().includes(subject)
 }
 
 function lowerOf(a: RecipientKey, b: RecipientKey): RecipientKey {

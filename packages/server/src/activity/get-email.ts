@@ -26,6 +26,7 @@ import {
   findLinks,
   readAttemptsOf,
   readEmail,
+  readWaitsOf,
   walkRecipients,
 } from '../sending/index.ts'
 import { readHitsOf } from '../tracking/index.ts'
@@ -78,8 +79,9 @@ export async function getEmail(
     const attemptsMax = Math.min(tracedAttemptsMax, perRecipient)
     const hitsMax = Math.min(tracedHitsMax, perRecipient)
     const factsMax = Math.min(tracedReportsMax, perRecipient)
-    const [attempts, facts, hits, events] = await Promise.all([
+    const [attempts, waits, facts, hits, events] = await Promise.all([
       readAttemptsOf(tx, tenantId, key, ns, attemptsMax + 1),
+      readWaitsOf(tx, tenantId, refId),
       readFactsOf(tx, tenantId, key, ns, factsMax + 1),
       readHitsOf(tx, tenantId, key, ns, hitsMax + 1),
       readEventsOfEmail(tx, {
@@ -98,6 +100,7 @@ export async function getEmail(
       recipients,
       attempts,
       attemptsMax,
+      waits,
       facts,
       factsMax,
       hits,

@@ -87,6 +87,8 @@ const queries: GetEmailLogsQuery[] = [
   ...[...recipientStatuses, ...recipientFacts].map((status) => ({ status })),
   { subject: 'order 3' },
   { campaignId: 'week-2' },
+  { mailerId: 'smtp_other' },
+  { mailerId: 'smtp_other', status: 'failed' },
   { recipientType: 'to' },
   { recipientType: 'bcc' },
   { startDeliveredDate: day(3) },

@@ -159,6 +159,10 @@ describe('listLogs', () => {
       'Ada@example.com',
     ])
     expect(await statusOf('?campaignId=spring&subject=HELL&pageSize=1')).toHaveLength(1)
+    expect(await statusOf(`?mailerId=${mailerId}&status=failed`)).toEqual(['bob@example.com'])
+    expect(await statusOf(`?mailerId=${mailerId}`)).toHaveLength(3)
+    expect(await statusOf(`?mailerId=smtp_1&refId=${refId}`)).toEqual([])
+    expect(await statusOf('?mailerId=smtp_1')).toEqual([])
   })
 
   it('[3.2] finds suppressed and cancelled recipients by their status', async () => {
@@ -309,8 +313,12 @@ describe('getTrace', () => {
         classified: { category: 'invalid_recipient', by: 'enhanced_code', evidence: '5.1.1' },
         retry_scheduled: false,
         next_attempt_at: null,
+        mailer_id: mailerId,
       },
     ])
+    expect(bob).toMatchObject({ failed_reason: expect.stringMatching(/\w/), delivered_at: null })
+    expect(carol).toMatchObject({ failed_reason: '', delivered_at: expect.any(String) })
+    expect(email.recipients.map(({ waiting }) => waiting)).toEqual([null, null, null])
     expect(carol?.attempts).toMatchObject([
       { attempt: 1, outcome: 'deferred', provider_error: '450 4.2.0 later', retry_scheduled: true },
       {
@@ -326,12 +334,29 @@ describe('getTrace', () => {
     expect(recorded).toHaveLength(4)
     expect(email.events).toEqual(
       recorded.map(({ event, success, details }) => ({
+        event_id: expect.stringMatching(/^evt_\w+$/),
         event,
         event_at: details.event_at,
         success,
         details,
       })),
     )
+  })
+
+  it('says what comes next for those who wait', async () => {
+    const { mailerId } = await addMailer(world.db)
+    const refId = await accept(world.db, { to: [{ email: 'ada@example.com' }] })
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString()
+    const laterId = await accept(world.db, {
+      to: [{ email: 'ada@example.com' }],
+      send_at: inAnHour,
+      settings: { max_attempts: 3 },
+    })
+    const waitOf = async (id: string) => (await trace(id)).recipients[0]?.waiting
+    const isTime = expect.stringMatching(/^20\d\d-.*\.\d{3}Z$/)
+    const first = { attempt: 1, max_attempts: 5, due_at: isTime, expires_at: isTime }
+    expect(await waitOf(refId)).toEqual({ ...first, mailer_id: mailerId })
+    expect(await waitOf(laterId)).toMatchObject({ attempt: 1, max_attempts: 3, due_at: inAnHour })
   })
 
   it('can be limited to one recipient', async () => {
@@ -365,15 +390,20 @@ describe('getTrace', () => {
     const idOf = (ms: number) => `dlv_${refId.slice(0, 10)}000000000000000${ms}`
     await add(idOf(1), refId)
     await add(idOf(2), other)
-    const { deliveries } = await trace(refId)
-    expect(deliveries).toEqual([
+    const email = await trace(refId)
+    expect(email.deliveries).toEqual([
       {
         delivery_id: idOf(1),
         webhook_id: 'wh_1',
         status: 'delivered',
+        created_at: expect.stringMatching(/Z$/),
+        next_attempt_at: null,
+        event_ids: [expect.stringMatching(/^evt_\w+$/)],
         attempts: [expect.objectContaining({ status: 200, response: 'ok' })],
       },
     ])
+    const delivered = email.events.filter(({ event }) => event === 'MAIL_DELIVERED')
+    expect(delivered.map(({ event_id: id }) => id)).toContain(email.deliveries[0]?.event_ids[0])
     expect((await trace(refId, '?recipient=bob@example.com')).deliveries).toEqual([])
   })
 

@@ -1,10 +1,12 @@
 /** The trace of an email as the API shows it (docs/reference/sending.md#trace). */
 import {
   type TracedAttempt,
+  type TracedDelivery,
   type TracedEmail,
   type TracedEvent,
   type TracedHit,
   type TracedReport,
+  type TracedWait,
   tracedEventsMax,
   type WebhookDelivery,
 } from '@postrider/contract'
@@ -12,7 +14,12 @@ import { classifierOf } from '@postrider/mail'
 import type { RecordedFact } from '../feedback/index.ts'
 import { isId, timeOfUlid } from '../platform/ids.ts'
 import { withoutStatus } from '../relays/index.ts'
-import type { RecordedAttempt, RecordedRecipient, WholeEmail } from '../sending/index.ts'
+import type {
+  RecordedAttempt,
+  RecordedRecipient,
+  RecordedWait,
+  WholeEmail,
+} from '../sending/index.ts'
 import type { RecordedHit } from '../tracking/index.ts'
 import type { EventOfEmail } from '../webhooks/index.ts'
 
@@ -31,6 +38,8 @@ export interface FoundTrace {
   readonly hitsMax: number
   /** Where the links lead to that were clicked, by their numbers. */
   readonly urls: ReadonlyMap<number, string>
+  /** Of those who wait, or are sent to, by their numbers. */
+  readonly waits: ReadonlyMap<number, RecordedWait>
   /** Oldest first, one more than are shown where there are more. */
   readonly events: readonly EventOfEmail[]
   /** Of the email. */
@@ -50,6 +59,7 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
   const hits = Map.groupBy(found.hits, ({ n }) => n)
   const classify = classifierOf(REPLIES_READ_MAX)
   const shown = events.slice(-tracedEventsMax)
+  const eventIds = new Set(shown.map(({ eventId }) => eventId))
   return {
     ref_id: email.refId,
     from: email.from,
@@ -67,7 +77,10 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
         email: r.email,
         type: r.type,
         status: r.status,
+        failed_reason: r.failedReason,
         message_id: r.messageId,
+        delivered_at: r.deliveredAt?.toISOString() ?? null,
+        waiting: toWait(found.waits.get(r.n)),
         attempts: own.slice(-found.attemptsMax).map((one) => toAttempt(one, classify)),
         attempts_truncated: own.length > found.attemptsMax,
         feedback: reported.slice(-found.factsMax).map(toReport),
@@ -78,12 +91,7 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
     }),
     events: shown.map(toEvent),
     events_truncated: shown.length < events.length,
-    deliveries: deliveriesOf(found).map(({ delivery_id, webhook_id, status, attempts: tried }) => ({
-      delivery_id,
-      webhook_id,
-      status,
-      attempts: tried,
-    })),
+    deliveries: deliveriesOf(found).map((one) => toDelivery(one, eventIds)),
     deliveries_truncated: found.nextPageToken !== undefined,
   }
 }
@@ -95,8 +103,37 @@ function deliveriesOf({ deliveries, events, isOne }: FoundTrace): readonly Webho
   return deliveries.filter((delivery) => delivery.events.some(({ event_id: id }) => ids.has(id)))
 }
 
+function toDelivery(
+  {
+    delivery_id,
+    webhook_id,
+    status,
+    created_at,
+    next_attempt_at,
+    attempts,
+    events,
+  }: WebhookDelivery,
+  shown: ReadonlySet<string>,
+): TracedDelivery {
+  const event_ids = events.map(({ event_id: id }) => id).filter((id) => shown.has(id))
+  return { delivery_id, webhook_id, status, created_at, next_attempt_at, event_ids, attempts }
+}
+
+function toWait(wait: RecordedWait | undefined): TracedWait | null {
+  if (wait === undefined) return null
+  const { attempt, maxAttempts, dueAt, expiresAt, mailerId } = wait
+  return {
+    attempt,
+    max_attempts: maxAttempts,
+    due_at: dueAt.toISOString(),
+    expires_at: expiresAt.toISOString(),
+    mailer_id: mailerId,
+  }
+}
+
 function toAttempt(a: RecordedAttempt, classify: ReturnType<typeof classifierOf>): TracedAttempt {
   return {
+    mailer_id: a.mailerId,
     attempt: a.attempt,
     max_attempts: a.maxAttempts,
     started_at: a.startedAt.toISOString(),
@@ -136,9 +173,9 @@ function toHit(hit: RecordedHit, urls: FoundTrace['urls']): TracedHit {
   return url === undefined ? shown : { ...shown, url }
 }
 
-function toEvent({ event, eventAt, body }: EventOfEmail): TracedEvent {
+function toEvent({ eventId, event, eventAt, body }: EventOfEmail): TracedEvent {
   // As `serializeEvent` has written it.
   const { success, details } = JSON.parse(body) as Pick<TracedEvent, 'success' | 'details'>
   const { webhook_id: _, ...shown } = details
-  return { event, event_at: eventAt, success, details: shown }
+  return { event_id: eventId, event, event_at: eventAt, success, details: shown }
 }

@@ -17,9 +17,11 @@ export {
   findTenantOf,
   type RecordedAttempt,
   type RecordedEmail,
+  type RecordedWait,
   readAttemptsOf,
   readEmail,
   readEmails,
+  readWaitsOf,
   type WholeEmail,
 } from './record/email-store.ts'
 export {

@@ -22,6 +22,7 @@ export interface EmailSelection {
   /** In lower case. */
   readonly subject: string | undefined
   readonly campaignId: string | undefined
+  readonly mailerId: string | undefined
   readonly type: RecipientType | undefined
 }
 
@@ -54,6 +55,7 @@ export function readEmailFilters(
     domain: parse('recipientDomain', anybody)?.domain,
     subject: filter.subject?.toLowerCase(),
     campaignId: filter.campaignId,
+    mailerId: filter.mailerId,
     type: filter.recipientType,
   }
 }

@@ -50,14 +50,16 @@ export interface SoughtRecipient {
   /** Null when it was not asked for. */
   readonly subject: string | null
   readonly campaignId: string | null
+  readonly mailerId: string
 }
 
 export function fits(one: SoughtRecipient, selection: BulkSelection): boolean {
-  const { created, emailKey, domain, subject, campaignId, type } = selection
+  const { created, emailKey, domain, subject, campaignId, mailerId, type } = selection
   const createdMicros = BigInt(one.createdAt.getTime()) * 1000n
   if (createdMicros < created.from || createdMicros >= created.to) return false
   if (type !== undefined && one.type !== type) return false
   if (campaignId !== undefined && one.campaignId !== campaignId) return false
+  if (mailerId !== undefined && one.mailerId !== mailerId) return false
   if (subject !== undefined && one.subject?.toLowerCase().includes(subject) !== true) return false
   if (emailKey === undefined && domain === undefined) return true
   const parsed = parseAddress(one.email)

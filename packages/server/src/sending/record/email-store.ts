@@ -103,6 +103,34 @@ export async function readAttemptsOf(
   return rows
 }
 
+/** What comes next for a recipient. */
+export interface RecordedWait {
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly dueAt: Date
+  readonly expiresAt: Date
+  readonly mailerId: string
+}
+
+const waitsIn = (table: string, attempt: string) => `
+  select n, ${attempt} as attempt, max_attempts as "maxAttempts", due_at as "dueAt",
+         expires_at as "expiresAt", mailer_id as "mailerId"
+    from ${table} where tenant_id = $1 and ref_id = $2`
+const WAITS = statement(
+  'sending.record_waits',
+  `${waitsIn('sending_queue', 'attempt')} union all ${waitsIn('sending_scheduled', '1')}`,
+)
+
+/** By the numbers of the recipients. */
+export async function readWaitsOf(
+  q: Queryable,
+  tenantId: string,
+  refId: string,
+): Promise<ReadonlyMap<number, RecordedWait>> {
+  const { rows } = await q.query<RecordedWait & { readonly n: number }>(WAITS, [tenantId, refId])
+  return new Map(rows.map(({ n, ...wait }) => [n, wait]))
+}
+
 const FIND_TENANT = statement(
   'sending.find_tenant_of',
   `select k.tenant_id as "tenantId" from unnest($1::text[]) as k (tenant_id)

@@ -119,20 +119,27 @@ export async function readRecipientIndex(
   }
 }
 
-const emailsWhere = (more: string) => `select ref_id as "refId", day, subject from sending_email
+const emailsWhere = (
+  more: string,
+) => `select ref_id as "refId", day, subject, mailer_id as "mailerId" from sending_email
     where tenant_id = $1 and ref_id >= $2 and ref_id <= $3 and day between $4 and $5 ${more}
     order by ref_id desc limit $6`
 const EMAILS = statement('sending.index_emails', emailsWhere(''))
 const CAMPAIGN = statement('sending.index_campaign', emailsWhere('and campaign_id = $7'))
+
+interface IndexedEmail extends EmailKey {
+  readonly subject: string
+  readonly mailerId: string
+}
 
 /** Emails from that of `range.below` on, which may have been looked at in part. */
 export async function readEmailIndex(
   q: Queryable,
   { tenantId, refIdMin, below, days, limit }: RecordRange,
   campaignId: string | undefined,
-): Promise<(EmailKey & { readonly subject: string })[]> {
+): Promise<IndexedEmail[]> {
   const values = [tenantId, refIdMin, below.refId, days.from, days.to, limit]
-  const { rows } = await q.query<EmailKey & { readonly subject: string }>(
+  const { rows } = await q.query<IndexedEmail>(
     campaignId === undefined ? EMAILS : CAMPAIGN,
     campaignId === undefined ? values : [...values, campaignId],
   )

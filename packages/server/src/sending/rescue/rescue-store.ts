@@ -94,7 +94,7 @@ export async function walkFailed(
 const LOAD = statement(
   'sending.load_rescuable',
   `select w.ref_id as "refId", w.n, r.email, r.type, r.created_at as "createdAt",
-          e.subject, e.campaign_id as "campaignId", e.max_attempts as budget,
+          e.subject, e.campaign_id as "campaignId", e.mailer_id as "mailerId", e.max_attempts as budget,
           e.content_bytes as "contentBytes",
           (extract(epoch from e.expires_at - e.created_at) * 1000)::float8 as "expiresInMs"
      from unnest($2::text[], $3::smallint[], $4::integer[], $5::date[])
@@ -105,8 +105,8 @@ const LOAD = statement(
            and attempts = w.attempt and status = any($6) and day = any($7::date[])
          limit 1) r
     cross join lateral (
-        select case when $8 then subject end as subject, campaign_id, max_attempts, content_bytes,
-               expires_at, created_at
+        select case when $8 then subject end as subject, campaign_id, mailer_id, max_attempts,
+               content_bytes, expires_at, created_at
           from sending_email
          where tenant_id = $1 and ref_id = w.ref_id and day = w.day and day = any($7::date[])
          limit 1) e`,
@@ -121,6 +121,8 @@ export interface Rescuable {
   /** Null when it was not asked for. */
   readonly subject: string | null
   readonly campaignId: string | null
+  /** Of the email; a rescue may have sent it by another one. */
+  readonly mailerId: string
   /** Of attempts, as the email asked for. */
   readonly budget: number
   readonly contentBytes: number

@@ -373,7 +373,7 @@ describe('a rescue', () => {
   })
 
   it('filters by each field of the filter', async () => {
-    await refusing()
+    const { mailerId } = await refusing()
     const first = await failed({
       to: [{ email: 'Ada@Exämple.com' }],
       bcc: [{ email: 'bob@example.com' }],
@@ -395,6 +395,8 @@ describe('a rescue', () => {
     expect(await of({ subject: 'äpfel' })).toEqual([2, 0])
     expect(await of({ campaignId: 'spring' })).toEqual([2, 0])
     expect(await of({ campaignId: 'Spring' })).toEqual([0, 0])
+    expect(await of({ mailerId })).toEqual([3, 0])
+    expect(await of({ mailerId: 'smtp_1' })).toEqual([0, 0])
     expect(await of({ status: 'expired' })).toEqual([0, 0])
     expect(await of({ startCreatedAt: day, endCreatedAt: day })).toEqual([3, 0])
     expect(await of({ endCreatedAt: dayAt(Date.now() - DAY_MS) })).toEqual([0, 0])

@@ -284,7 +284,7 @@ describe.each(['retry', 'cancel'] as const)('%s', (what) => {
   })
 
   it('filters by each field of the filter', async () => {
-    await serving()
+    const { mailerId } = await serving()
     const first = await deferred({
       to: [{ email: 'ada@example.com' }],
       bcc: [{ email: 'bob@example.net' }],
@@ -303,6 +303,8 @@ describe.each(['retry', 'cancel'] as const)('%s', (what) => {
     expect(await of({ recipientType: 'bcc' })).toEqual([1, 0])
     expect(await of({ subject: 'SPRING' })).toEqual([2, 0])
     expect(await of({ campaignId: 'spring' })).toEqual([2, 0])
+    expect(await of({ mailerId })).toEqual([3, 0])
+    expect(await of({ mailerId: 'smtp_1' })).toEqual([0, 0])
     expect(await of({ startCreatedAt: new Date(Date.now() + HOUR_MS).toISOString() })).toEqual([
       0, 0,
     ])
