@@ -13,6 +13,15 @@ export interface Pages<Entry> {
   retry(): void
 }
 
+/** All pages are asked for again, one after the other: of a long list only when the reader wants it. */
+const refreshedPagesMax = 4
+
+function isFew(query: {
+  readonly state: { readonly data: { readonly pages: readonly unknown[] } | undefined }
+}) {
+  return (query.state.data?.pages.length ?? 0) <= refreshedPagesMax
+}
+
 /**
  * `list` calls an operation such as `listMailers`, `name` is the field of its entries. `refreshMs`: how often
  * the pages that are shown are asked for again.
@@ -40,7 +49,10 @@ export function usePages<
       await o.list(pageParam === undefined ? {} : { pageToken: pageParam }, { signal }),
     getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
     enabled: o.enabled ?? true,
-    refetchInterval: o.refreshMs ?? false,
+    refetchInterval: (asked) => isFew(asked) && (o.refreshMs ?? false),
+    refetchOnWindowFocus: isFew,
+    refetchOnMount: isFew,
+    refetchOnReconnect: isFew,
     placeholderData: (before) => before,
   })
   return {

@@ -9,6 +9,7 @@ import {
   KeyRound,
   Layers,
   type LucideIcon,
+  Mail,
   PackageCheck,
   ScrollText,
   Search,
@@ -39,7 +40,12 @@ export interface NavGroup {
  * (webhooks, deliveries); receiving (inbound, mailboxes); account (developers, settings).
  */
 export const tenantNav: readonly NavGroup[] = [
-  { entries: [{ name: 'overview', icon: Gauge, to: '/t/$tenantId' }] },
+  {
+    entries: [
+      { name: 'overview', icon: Gauge, to: '/t/$tenantId' },
+      { name: 'emails', icon: Mail, to: '/t/$tenantId/emails' },
+    ],
+  },
   {
     title: 'sending',
     entries: [

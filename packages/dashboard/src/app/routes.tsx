@@ -2,6 +2,8 @@
 import type { QueueKind } from '@postrider/client'
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
+import { readEmailSearch } from '../email/email-search.ts'
+import { readEmailsSearch } from '../emails/emails-search.ts'
 import { readSystemSearch } from '../operator/system-tabs.ts'
 import { readOverviewSearch } from '../overview/range.ts'
 import { clientOf } from '../session/client.ts'
@@ -163,6 +165,20 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('../settings/settings-page.tsx'), 'SettingsPage'),
 })
 
+const emails = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/emails',
+  validateSearch: readEmailsSearch,
+  component: lazyRouteComponent(() => import('../emails/emails-page.tsx'), 'EmailsPage'),
+})
+
+const email = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/emails/$refId',
+  validateSearch: readEmailSearch,
+  component: lazyRouteComponent(() => import('../email/email-page.tsx'), 'EmailPage'),
+})
+
 /** The pages of who runs the service. */
 export const operatorRoute = createRoute({
   getParentRoute: () => shellRoute,
@@ -251,7 +267,8 @@ export const routeTree = rootRoute.addChildren([
     start,
     account,
     tenantRoute.addChildren([
-      ...[overview, mailers, mailer, suppressions, protection],
+      ...[overview, emails, email],
+      ...[mailers, mailer, suppressions, protection],
       ...[webhooks, deliveries, delivery],
       ...[developers, settings],
     ]),

@@ -1,7 +1,8 @@
 /** What the reader chose in this browser. A browser that stores nothing keeps it for the page. */
 const prefix = 'postrider.'
 const names = ['language', 'nav', 'zone'] as const
-export type SettingName = (typeof names)[number]
+/** Views of lists are kept for each tenant. */
+export type SettingName = (typeof names)[number] | `views.${string}`
 
 const kept = new Map<SettingName, string>()
 const listeners = new Set<() => void>()

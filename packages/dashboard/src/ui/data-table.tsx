@@ -24,6 +24,8 @@ export interface Column<Row> {
   readonly align?: 'end'
   /** The first line of the block on a narrow screen, without its heading. */
   readonly isTitle?: boolean
+  /** Left out on a narrow screen. */
+  readonly isMinor?: boolean
 }
 
 const rowHeight = 41
@@ -125,6 +127,7 @@ export function DataTable<Row>(o: {
                   className={classes.cell}
                   data-align={column.align}
                   data-title={column.isTitle || undefined}
+                  data-minor={column.isMinor || undefined}
                 >
                   {column.isTitle !== true && <span className={classes.label}>{column.head}</span>}
                   {at === 0 && o.link !== undefined ? (

@@ -10,9 +10,12 @@ import { words } from './words.ts'
 export function Time({
   at,
   isExact = false,
+  isClock = false,
 }: {
   readonly at: string | null | undefined
   readonly isExact?: boolean
+  /** Of a day that stands elsewhere. */
+  readonly isClock?: boolean
 }) {
   const format = useFormat()
   const text = useWords(words)
@@ -32,7 +35,7 @@ export function Time({
       }
     >
       <time className={classes.time} dateTime={at} tabIndex={0}>
-        {isExact ? format.exact(date) : format.relative(later, now)}
+        {isExact ? format.exact(date) : isClock ? format.clock(date) : format.relative(later, now)}
       </time>
     </Hint>
   )

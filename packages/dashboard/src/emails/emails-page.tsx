@@ -1,0 +1,216 @@
+/** All mail of a tenant, recipient by recipient: found by what is typed, filtered, changed many at once. */
+import type { EmailLog } from '@postrider/client'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { usePages } from '../api/use-pages.ts'
+import { useTenant } from '../session/use-tenant.ts'
+import { Empty } from '../ui/answers.tsx'
+import { Button } from '../ui/controls.ts'
+import { type Column, PagedTable } from '../ui/data-table.tsx'
+import { type ActiveFilter, FilterChips, NothingMatches } from '../ui/filters.tsx'
+import { Card, Page } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import { useWords } from '../words/define-words.ts'
+import { type Format, useFormat } from '../words/format.ts'
+import { BulkMenu } from './bulk-menu.tsx'
+import { EmailStatus, toneOf } from './email-status.tsx'
+import classes from './emails.module.css'
+import { type EmailsSearch, toLogFilter } from './emails-search.ts'
+import { ExportMenu } from './export-menu.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import { readQuery } from './read-query.ts'
+import { sendSnippets } from './snippets.ts'
+import { TestMail } from './test-mail.tsx'
+import { useMailers } from './use-mailers.ts'
+import { Views } from './views.tsx'
+import { words } from './words.ts'
+
+const pageSize = 50
+/** While no more is shown, it is kept up to date. */
+const refreshMs = 10_000
+
+export function EmailsPage() {
+  const text = useWords(words)
+  const { tenantId, client, may } = useTenant()
+  const search = useSearch({ from: '/shell/t/$tenantId/emails' })
+  const navigate = useNavigate({ from: '/t/$tenantId/emails' })
+  const mailers = useMailers()
+  const [isTestOpen, setTestOpen] = useState(false)
+  const key = JSON.stringify(search)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: "the last hours" begin when the filters change
+  const now = useMemo(() => new Date(), [key])
+  const filter = toLogFilter(search, now)
+  const pages = usePages({
+    key: [tenantId, 'emails', search],
+    name: 'logs',
+    list: (page, options) => client.getEmailLogs({ ...filter, pageSize, ...page }, options),
+    refreshMs,
+  })
+  const set = (change: { readonly [K in keyof EmailsSearch]: EmailsSearch[K] | undefined }) =>
+    void navigate({ search: (before) => clean({ ...before, ...change }) })
+  const filters = useActiveFilters(search, { nameOf: mailers.nameOf, set })
+  const columns = useColumns(mailers.nameOf)
+  const isEmpty = pages.entries?.length === 0 && !pages.hasMore && filters.length === 0
+  const sendTest = may('sendEmail') && mailers.sending.length > 0 && (
+    <Button onClick={() => setTestOpen(true)}>{text.sendTest}</Button>
+  )
+  return (
+    <Page
+      title={text.emails}
+      actions={
+        !isEmpty && (
+          <>
+            <ExportMenu filter={filter} />
+            <BulkMenu search={search} now={now} mailers={mailers} />
+          </>
+        )
+      }
+    >
+      {!isEmpty && (
+        <div className={classes.find}>
+          <Views tenantId={tenantId} search={search} />
+          <FilterBar search={search} mailers={mailers} set={set} />
+          <FilterChips filters={filters} />
+        </div>
+      )}
+      <Card isFlush>
+        <PagedTable
+          pages={pages}
+          label={text.emails}
+          columns={columns}
+          rowKey={({ ref_id, email }) => `${ref_id} ${email}`}
+          link={({ ref_id, email }) => ({
+            to: '/t/$tenantId/emails/$refId',
+            params: { tenantId, refId: ref_id },
+            search: { recipient: email },
+          })}
+          linkLabel={({ email, subject }) => `${email}, ${subject}`}
+          empty={
+            filters.length > 0 ? (
+              <NothingMatches filters={filters} />
+            ) : (
+              <Empty
+                title={text.noEmails}
+                action={
+                  sendTest ||
+                  (may('configureSMTP') && mailers.all?.length === 0 && (
+                    <Button component={Link} to={`/t/${tenantId}/mailers`}>
+                      {text.addMailer}
+                    </Button>
+                  ))
+                }
+                {...sendSnippets(location.origin, mailers.sending[0])}
+              >
+                {text.noEmailsHelp}
+              </Empty>
+            )
+          }
+        />
+      </Card>
+      <TestMail isOpen={isTestOpen} close={() => setTestOpen(false)} mailers={mailers} />
+    </Page>
+  )
+}
+
+/** An address without what is not set. */
+function clean(search: { readonly [K in keyof EmailsSearch]: EmailsSearch[K] | undefined }) {
+  return Object.fromEntries(
+    Object.entries(search).filter(([, value]) => value !== undefined && value !== ''),
+  ) as EmailsSearch
+}
+
+type Set = (change: { readonly [K in keyof EmailsSearch]: EmailsSearch[K] | undefined }) => void
+
+function useActiveFilters(
+  search: EmailsSearch,
+  { nameOf, set }: { readonly nameOf: (mailerId: string) => string; readonly set: Set },
+): readonly ActiveFilter[] {
+  const text = useWords(words)
+  const query = readQuery(search.q ?? '')
+  const named: readonly (readonly [keyof EmailsSearch, string, string | undefined])[] = [
+    ['q', query === undefined ? '' : text.searchedBy[query.by], query?.value],
+    ['status', text.status, search.status && text.statuses[search.status]],
+    ['mailer', text.mailer, search.mailer && nameOf(search.mailer)],
+    ['last', text.accepted, search.last && text.last[search.last]],
+    ['from', text.acceptedFrom, search.from],
+    ['to', text.acceptedTo, search.to],
+    ['deliveredFrom', text.deliveredFrom, search.deliveredFrom],
+    ['deliveredTo', text.deliveredTo, search.deliveredTo],
+    ['campaign', text.campaign, search.campaign],
+    ['type', text.addressedBy, search.type],
+  ]
+  return named.flatMap(([name, label, value]) =>
+    value === undefined ? [] : [{ name: label, value, drop: () => set({ [name]: undefined }) }],
+  )
+}
+
+function useColumns(nameOf: (mailerId: string) => string): readonly Column<EmailLog>[] {
+  const text = useWords(words)
+  const format = useFormat()
+  return [
+    {
+      key: 'recipient',
+      head: text.recipient,
+      width: 'minmax(0, 1.35fr)',
+      isTitle: true,
+      cell: ({ email }) => <span title={email}>{email}</span>,
+    },
+    {
+      key: 'subject',
+      head: text.subject,
+      width: 'minmax(0, 1.5fr)',
+      cell: ({ subject }) => (
+        <span title={subject}>{subject === '' ? text.noSubject : subject}</span>
+      ),
+    },
+    {
+      key: 'status',
+      head: text.status,
+      width: 'minmax(0, 1.9fr)',
+      cell: (log) => (
+        <span className={classes.state}>
+          <EmailStatus status={log.status} isQuiet={toneOf(log.status) === 'good'} />
+          <span className={classes.reason} title={log.failed_reason}>
+            {noteOf(log, text, format)}
+          </span>
+        </span>
+      ),
+    },
+    {
+      key: 'mailer',
+      head: text.mailer,
+      width: 'minmax(0, 0.8fr)',
+      isMinor: true,
+      cell: ({ mailer_id }) => <span className={classes.quiet}>{nameOf(mailer_id)}</span>,
+    },
+    {
+      key: 'attempts',
+      head: text.attempts,
+      width: '72px',
+      align: 'end',
+      isMinor: true,
+      cell: ({ attempts }) => (attempts === 0 ? '–' : format.integer(attempts)),
+    },
+    {
+      key: 'accepted',
+      head: text.accepted,
+      width: '132px',
+      align: 'end',
+      cell: ({ created_at }) => <Time at={created_at} />,
+    },
+  ]
+}
+
+/** What is worth knowing beside the status. */
+function noteOf(
+  { status, failed_reason, opens, clicks }: EmailLog,
+  text: (typeof words)['en'],
+  format: Format,
+): string {
+  if (failed_reason !== '' && status !== 'delivered' && status !== 'sent') return failed_reason
+  const facts = [
+    ...(opens > 0 ? [text.openedTimes(opens)] : []),
+    ...(clicks > 0 ? [text.clickedTimes(clicks)] : []),
+  ]
+  return new Intl.ListFormat(format.locale, { type: 'unit' }).format(facts)
+}

@@ -1,0 +1,21 @@
+/** Words of a server or of a mail, as they came: only ever text, untranslated, in the fixed font. */
+import classes from './verbatim.module.css'
+
+export function Verbatim(o: {
+  readonly label: string
+  readonly text: string
+  /** Without a ground: it fills its part of the page. */
+  readonly isPlain?: boolean
+}) {
+  return (
+    <pre
+      className={classes.text}
+      data-plain={o.isPlain || undefined}
+      role="region"
+      aria-label={o.label}
+      tabIndex={0}
+    >
+      {o.text}
+    </pre>
+  )
+}
