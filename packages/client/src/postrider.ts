@@ -97,7 +97,6 @@ import type {
   ListedDomainMailer,
   ListedEvent,
   ListedMailer,
-  ListedTenant,
   ListInboundDomainsAnswer,
   ListInboundDomainsQuery,
   ListInboundMessagesAnswer,
@@ -147,6 +146,7 @@ import type {
   StreamEventsQuery,
   SubscribeEmailAnswer,
   Suppression,
+  Tenant,
   TenantAuditEntry,
   TestMailerAnswer,
   UnsubscribeEmailAnswer,
@@ -648,7 +648,7 @@ export class Postrider {
   listTenants(
     query: ListTenantsQuery = {},
     options?: RequestOptions,
-  ): PagedList<ListTenantsAnswer, ListedTenant> {
+  ): PagedList<ListTenantsAnswer, Tenant> {
     return this.#list<ListTenantsAnswer, 'tenants'>(
       'tenants',
       { path: '/admin/v1/tenants' },

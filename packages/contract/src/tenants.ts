@@ -126,7 +126,8 @@ export const tenantUsage = closedObject(
     }),
     queued: Type.Integer({
       minimum: 0,
-      description: 'Recipients that wait, also for their `send_at`. Counted up to 100,000',
+      description:
+        'Recipients that wait, also for their `send_at`. Counted up to 100,000, and in a list up to 10,000',
     }),
     storage_bytes: Type.Integer({
       minimum: 0,
@@ -154,7 +155,7 @@ export const listTenantsQuery = closedObject({
 export type ListTenantsQuery = Static<typeof listTenantsQuery>
 
 export const listTenantsAnswer = answer({
-  tenants: Type.Array(listedTenant, { description: 'Newest first, without their usage' }),
+  tenants: Type.Array(tenant, { description: 'Newest first' }),
   nextPageToken,
 })
 export type ListTenantsAnswer = Static<typeof listTenantsAnswer>

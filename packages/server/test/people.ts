@@ -89,7 +89,7 @@ export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): Peopl
     const config = { publicUrl: ORIGIN, auditRetentionMs: 1_000, retentionMs: 1_000 }
     const tenants = createTenants({
       ...{ db, clock: createClock(), log, config },
-      countQueued: async () => 0,
+      countQueued: async () => new Map(),
       tables: [],
       removeMembers: async () => 0,
     })

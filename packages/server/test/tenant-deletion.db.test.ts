@@ -33,7 +33,14 @@ beforeAll(async () => {
   database = await createTestDatabase({ hasDays: true })
   const { db } = database
   const tenants = createTenants({
-    ...{ db, log, clock: createClock(), countQueued: async () => 0, tables: [], removeMembers },
+    ...{
+      db,
+      log,
+      clock: createClock(),
+      countQueued: async () => new Map(),
+      tables: [],
+      removeMembers,
+    },
     config: { auditRetentionMs: 1_000, retentionMs: 1_000 },
   })
   app = createHttpApp({

@@ -43,7 +43,7 @@ beforeAll(async () => {
     clock,
     authenticator,
     retentionMs: 86_400_000,
-    countQueued: async () => 0,
+    countQueued: async () => new Map(),
     wakeDeletions: () => undefined,
   })
   app.get('/whoami', { config: { auth: 'tenant', scopes: ['read'] } }, (r) => r.tenant.keyId)

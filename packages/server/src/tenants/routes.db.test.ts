@@ -36,7 +36,7 @@ beforeAll(async () => {
     clock,
     authenticator,
     retentionMs: 86_400_000,
-    countQueued: async () => 0,
+    countQueued: async () => new Map(),
     wakeDeletions: () => undefined,
   })
   app.get('/whoami', { config: { auth: 'tenant', scopes: ['read'] } }, (r) => ({ ...r.tenant }))

@@ -38,9 +38,9 @@ import type { KeyAuthenticator } from './authenticate-key.ts'
 import { createApiKey, type KeyMaker } from './create-api-key.ts'
 import { createTenant } from './create-tenant.ts'
 import { deleteTenant } from './deletion/delete-tenant.ts'
-import { getTenant } from './get-tenant.ts'
+import { getTenant, pageOfTenantsWithUsage } from './get-tenant.ts'
 import { pageOfAllAudit, pageOfAudit } from './list-audit.ts'
-import { pageOfApiKeys, pageOfTenants, toWireApiKey } from './list-tenants.ts'
+import { pageOfApiKeys, toWireApiKey } from './list-tenants.ts'
 import type { UsageDeps } from './quotas/recount-usage.ts'
 import { revokeApiKey } from './revoke-api-key.ts'
 import { updateTenant } from './update-tenant.ts'
@@ -66,12 +66,12 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
   })
 
   addOperation(app, 'listTenants', {
-    summary: 'List the tenants',
+    summary: 'List the tenants, with their states, quotas and usage',
     tag: 'Administration',
     query: listTenantsQuery,
     answer: listTenantsAnswer,
     async handle({ query }) {
-      return { message: 'Tenants', ...(await pageOfTenants(deps, query)) }
+      return { message: 'Tenants', ...(await pageOfTenantsWithUsage(deps, query)) }
     },
   })
 

@@ -1,5 +1,5 @@
 /** docs/reference/operator.md#suspension, #usage. */
-import { getTenantAnswer, type Quotas } from '@postrider/contract'
+import { getTenantAnswer, listTenantsAnswer, type Quotas } from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
@@ -30,7 +30,12 @@ beforeAll(async () => {
   database = await createTestDatabase()
   const { db } = database
   const tenants = createTenants({
-    ...{ db, log, clock: createClock(), countQueued: async () => 7 },
+    ...{
+      db,
+      log,
+      clock: createClock(),
+      countQueued: async (_q: unknown, ids: readonly string[]) => new Map(ids.map((id) => [id, 7])),
+    },
     ...{ tables: [], removeMembers: async () => 0 },
     config: { auditRetentionMs: dayMs, retentionMs: 2 * dayMs },
   })
@@ -92,6 +97,28 @@ describe('getTenant', () => {
     })
   })
 
+  it('is as listTenants has it, which has each tenant with its own', async () => {
+    const other = (await admin('POST', '/tenants', { name: 'Other' })).body.tenant_id
+    const { emails, bytes } = usageNames
+    const of = { subject: usageSubject, at: new Date() }
+    await database.db.transaction((tx) =>
+      addCounterChanges(tx, [
+        ...[
+          { ...of, tenantId, name: emails, n: 5 },
+          { ...of, tenantId, name: bytes, n: 100 },
+        ],
+        { ...of, tenantId: other, name: bytes, n: 3 },
+      ]),
+    )
+    const { body } = await admin('GET', '/tenants?pageSize=2')
+    expect(Check(listTenantsAnswer, body)).toBe(true)
+    expect(body.tenants).toMatchObject([
+      { tenant_id: other, usage: { emails_today: 0, queued: 7, storage_bytes: 3 } },
+      { tenant_id: tenantId, usage: { emails_today: 5, queued: 7, storage_bytes: 100 } },
+    ])
+    expect(body.tenants[1]).toEqual((await get()).body.tenant)
+  })
+
   it.each(['tn_unknown', newId('tn'), '%27'])('answers 404 to the tenant %s', async (id) => {
     expect((await admin('GET', `/tenants/${id}`)).status).toBe(404)
     expect((await admin('PUT', `/tenants/${id}`, {})).status).toBe(404)
@@ -133,7 +160,6 @@ describe('updateTenant', () => {
     expect(tenants).toMatchObject([
       { tenant_id: tenantId, state: 'suspended', quotas: { emails_per_day: 3 } },
     ])
-    expect(tenants[0]).not.toHaveProperty('usage')
   })
 
   it.each([

@@ -228,6 +228,47 @@ export async function readCounters(
   return rows
 }
 
+// Tenant by tenant: one scan for all of them may read what all other tenants have, too.
+const READ_SUMS = statement(
+  'platform.read_counter_sums',
+  `select t.tenant_id as "tenantId", s.name, s.n, s.since as "nSince"
+     from unnest($1::text[]) as t (tenant_id)
+    cross join lateral (
+      select name, sum(n)::float8 as n, coalesce(sum(n) filter (where at >= $4), 0)::float8 as since
+        from (
+          select name, at, n from platform_counter
+           where tenant_id = t.tenant_id and span = 'hour' and at >= $2 and at < $3 and subject = $5
+          union all
+          select e.name, c.at, e.n
+            from platform_counter_change c cross join lateral ${ENTRIES}
+           where c.tenant_id = t.tenant_id and c.at >= $2 and c.at < $3 and e.subject = $5
+        ) known
+       group by name) s`,
+)
+
+export interface CounterSum {
+  readonly tenantId: string
+  readonly name: string
+  readonly n: number
+  /** Of these, from `since` on. */
+  readonly nSince: number
+}
+
+/** The sums of one subject of each tenant, as `readCounters` reads. */
+export async function readCounterSums(
+  q: Queryable,
+  o: {
+    readonly tenantIds: readonly string[]
+    readonly from: Date
+    readonly before: Date
+    readonly since: Date
+    readonly subject: string
+  },
+): Promise<CounterSum[]> {
+  const of = [o.tenantIds, o.from, o.before, o.since, o.subject]
+  return (await q.query<CounterSum>(READ_SUMS, of)).rows
+}
+
 export interface GroupCounter {
   /** `''`: all groups that have no sum of their own. */
   readonly key: string

@@ -81,6 +81,7 @@ beforeAll(async () => {
               ...{ emails_per_second: null, emails_per_day: null },
               ...{ queued_max: null, storage_bytes_max: null },
             },
+            usage: { emails_today: 0, queued: 0, storage_bytes: 0 },
           })),
           ...(cut.nextPageToken === undefined ? {} : { nextPageToken: cut.nextPageToken }),
         }

@@ -53,7 +53,7 @@ async function look(mode: PlanMode): Promise<SeenPlan[]> {
     const counted = await measureMailerQueue(seen, mailer, EXACT_MAX)
     expect(counted.waiting).toBeGreaterThan(EXACT_MAX)
     expect((await listFailingOf(seen, 'tn_7', 50)).length).toBe(50)
-    expect(await countQueued(seen, 'tn_7', EXACT_MAX)).toBe(EXACT_MAX)
+    expect((await countQueued(seen, ['tn_7'], EXACT_MAX)).get('tn_7')).toBe(EXACT_MAX)
   })
   return plans
 }

@@ -3,7 +3,7 @@
  * leaves the queue, and emails that retention drops, are noticed here. It is done when a quota seems to be reached.
  */
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
-import { readCounters } from '../../platform/counters/counter-store.ts'
+import { readCounterSums } from '../../platform/counters/counter-store.ts'
 import type { Db, Queryable } from '../../platform/db/index.ts'
 import { type CountedUsage, correctUsage, readKeptUsage } from './quota-store.ts'
 
@@ -11,8 +11,12 @@ export interface UsageDeps {
   readonly db: Db
   /** For how long emails are kept. */
   readonly retentionMs: number
-  /** How many recipients of a tenant wait, counted up to `max`. */
-  readonly countQueued: (q: Queryable, tenantId: string, max: number) => Promise<number>
+  /** How many recipients of each tenant wait, counted up to `max`. */
+  readonly countQueued: (
+    q: Queryable,
+    tenantIds: readonly string[],
+    max: number,
+  ) => Promise<ReadonlyMap<string, number>>
 }
 
 export interface UsageCounts {
@@ -73,30 +77,42 @@ export async function recountUsage(deps: UsageDeps, tenantId: string): Promise<v
 }
 
 /** What was accepted today (UTC), what waits, and the bytes of what is kept: emails leave by whole days. */
-export async function countUsage(
+export async function countUsages(
   q: Queryable,
   deps: Omit<UsageDeps, 'db'>,
-  o: { readonly tenantId: string; readonly now: Date; readonly queuedMax: number },
-): Promise<CountedUsage> {
+  o: { readonly tenantIds: readonly string[]; readonly now: Date; readonly queuedMax: number },
+): Promise<ReadonlyMap<string, CountedUsage>> {
   const nowMs = o.now.getTime()
-  const { tenantId } = o
-  const [counters, queued] = await Promise.all([
-    readCounters(q, {
-      ...{ tenantId, subject: usageSubject, interval: 'day' },
+  const { tenantIds } = o
+  const [sums, queued] = await Promise.all([
+    readCounterSums(q, {
+      ...{ tenantIds, subject: usageSubject, since: dayOf(nowMs) },
       from: dayOf(nowMs - deps.retentionMs),
       before: dayOf(nowMs + DAY_MS),
     }),
-    deps.countQueued(q, tenantId, o.queuedMax),
+    deps.countQueued(q, tenantIds, o.queuedMax),
   ])
-  const sum = (name: string, from: Date) =>
-    counters
-      .filter((one) => one.name === name && one.at >= from)
-      .reduce((total, { n }) => total + n, 0)
-  return {
-    emailsToday: sum(usageNames.emails, dayOf(nowMs)),
-    queued,
-    storageBytes: sum(usageNames.bytes, new Date(0)),
-  }
+  const sumOf = (tenantId: string, name: string) =>
+    sums.find((one) => one.tenantId === tenantId && one.name === name)
+  return new Map(
+    tenantIds.map((tenantId) => [
+      tenantId,
+      {
+        emailsToday: sumOf(tenantId, usageNames.emails)?.nSince ?? 0,
+        queued: queued.get(tenantId) ?? 0,
+        storageBytes: sumOf(tenantId, usageNames.bytes)?.n ?? 0,
+      },
+    ]),
+  )
+}
+
+export async function countUsage(
+  q: Queryable,
+  deps: Omit<UsageDeps, 'db'>,
+  { tenantId, ...o }: { readonly tenantId: string; readonly now: Date; readonly queuedMax: number },
+): Promise<CountedUsage> {
+  const counted = await countUsages(q, deps, { ...o, tenantIds: [tenantId] })
+  return counted.get(tenantId) ?? { emailsToday: 0, queued: 0, storageBytes: 0 }
 }
 
 function dayOf(ms: number): Date {
