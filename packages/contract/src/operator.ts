@@ -166,6 +166,7 @@ export const searchKinds = [
   'inbound_domain',
   'inbound_message',
   'suppression',
+  'user',
 ] as const
 export type SearchKind = (typeof searchKinds)[number]
 
@@ -179,7 +180,7 @@ export const searchResult = closedObject(
       description:
         'Its id, or its name where it has none. Of a recipient: the `ref_id` of the email',
     }),
-    tenant_id: Type.String({ description: 'Whose it is' }),
+    tenant_id: stringOrNull('Whose it is. null: a user, who may have several tenants'),
   },
   { description: 'Something that was found' },
 )

@@ -317,6 +317,19 @@ describe('search', () => {
     expect(await found('other.example')).toEqual([])
   })
 
+  it('finds a user by the id, and by the address in any case', async () => {
+    const { db } = database
+    const userId = newId('user')
+    await db.query(
+      `insert into people_user (user_id, email, name) values ($1, 'finder@example.com', 'Finder')`,
+      [userId],
+    )
+    for (const q of [userId, 'Finder@Example.com'])
+      expect(await found(q)).toEqual([`user ${userId} null`])
+    expect(await found(newId('user'))).toEqual([])
+    expect(await found('finder@other.example')).toEqual([])
+  })
+
   it('answers at most 20 of a kind, and says that there are more', async () => {
     const { db } = database
     await addMailer(db, { tenantId })

@@ -1,4 +1,4 @@
-/** Where a search result is shown: a page of its tenant. */
+/** Where a search result is shown: a page of its tenant, or the list of users. */
 import type { SearchResult } from '@postrider/client'
 import type { LinkProps } from '@tanstack/react-router'
 
@@ -28,6 +28,8 @@ export function pageOfResult({ kind, id, tenant_id: tenantId }: SearchResult): L
       return to(`${tenant}/inbound/messages/${own}`)
     case 'suppression':
       return to(`${tenant}/suppressions/${own}`)
+    case 'user':
+      return to('/operator/users')
   }
 }
 

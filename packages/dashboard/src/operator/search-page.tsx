@@ -120,7 +120,8 @@ function Found({ results }: { readonly results: readonly SearchResult[] }) {
           {
             key: 'tenant',
             head: text.tenant,
-            cell: ({ tenant_id }) => <TenantLink tenantId={tenant_id} />,
+            cell: ({ tenant_id }) =>
+              tenant_id === null ? '–' : <TenantLink tenantId={tenant_id} />,
           },
         ]}
       />

@@ -189,6 +189,7 @@ export const words = defineWords(
       inbound_domain: 'Receiving domain',
       inbound_message: 'Received mail',
       suppression: 'Suppression',
+      user: 'User',
     },
 
     system: 'System',
@@ -502,6 +503,7 @@ export const words = defineWords(
       inbound_domain: 'Empfangende Domain',
       inbound_message: 'Empfangene Mail',
       suppression: 'Sperrung',
+      user: 'Benutzer',
     },
 
     system: 'System',

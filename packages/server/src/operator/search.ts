@@ -12,6 +12,7 @@ import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { searchDomains } from '../domains/index.ts'
 import { searchInboundDomains, searchInboundMessages } from '../inbound/index.ts'
 import { searchMailers, searchMailersOf } from '../mailers/index.ts'
+import { findUserId } from '../people/index.ts'
 import {
   type Db,
   type FoundOfTenant,
@@ -60,6 +61,7 @@ export async function search(db: Db, q: string): Promise<Found> {
     const found = await Promise.all([
       ...looks.map((look) => lookAt(tx, look, tenantIds)),
       keysOf(tx, text),
+      usersOf(tx, text),
       ids.includes(text) ? [{ kind: 'tenant' as const, id: text, tenant_id: text }] : [],
     ])
     const isCut = found.some((results) => results.length > searchResultsMax)
@@ -96,6 +98,8 @@ function looksForId(value: string, day: string): Look[] {
       { kind: 'delivery', search: searchDeliveries, value, bound: day },
       { kind: 'delivery', search: searchOpenDeliveries, value },
     ],
+    // Of no tenant.
+    user: [],
     in: [{ kind: 'inbound_message', search: searchInboundMessages, value, bound: day }],
     '': [{ kind: 'email', search: searchEmails, value, bound: day }],
   }
@@ -131,6 +135,13 @@ async function lookAt(
 
 async function keysOf(tx: Tx, text: string): Promise<SearchResult[]> {
   return (await findKeyOwner(tx, text)).map((one) => toResult('api_key', one))
+}
+
+/** By the id or the address. */
+async function usersOf(tx: Tx, text: string): Promise<SearchResult[]> {
+  if (!text.includes('@') && !text.startsWith('user_')) return []
+  const id = await findUserId({ db: tx }, text)
+  return id === undefined ? [] : [{ kind: 'user', id, tenant_id: null }]
 }
 
 function toResult(kind: SearchKind, { id, tenantId }: FoundOfTenant): SearchResult {

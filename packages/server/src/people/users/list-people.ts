@@ -1,6 +1,6 @@
 /** A user; pages of users, and of one tenant's members: newest first (docs/reference/http.md#lists). */
 import type { Member, PageQuery, User } from '@postrider/contract'
-import type { Db } from '../../platform/db/index.ts'
+import type { Db, Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { cutPage, readPage } from '../../platform/http/paging.ts'
 import { keyOf } from './read-email.ts'
@@ -19,7 +19,7 @@ export async function getUser({ db }: { readonly db: Db }, userId: string): Prom
 
 /** By the id or the address. */
 export async function findUserId(
-  { db }: { readonly db: Db },
+  { db }: { readonly db: Queryable },
   text: string,
 ): Promise<string | undefined> {
   const user = text.includes('@')
