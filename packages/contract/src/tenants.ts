@@ -295,7 +295,7 @@ const auditFields = {
       'Its name in this description. `GET /ui/oidc/callback`: a login by OIDC. `user invite`: that command',
   }),
   target: stringOrNull(
-    'What it changed: ids of its path, else the first id in its answer. Of a login that failed: the user',
+    'What it changed: ids of its path, and the id of what it made. Of a login that failed: the user',
   ),
   from: Type.String({ description: "The caller's address. Of a command, the name of its host" }),
   status: Type.Union([Type.Integer(), Type.Null()], {

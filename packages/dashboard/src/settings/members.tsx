@@ -159,13 +159,7 @@ function Invite({ close }: { readonly close: () => void }) {
     onSettled: useRefresh(),
   })
   if (invite.data !== undefined) {
-    return (
-      <Stack>
-        <p>{text.linkHelp}</p>
-        <CodeBlock code={invite.data.invitation_url} label={text.link} />
-        <Button onClick={close}>{text.done}</Button>
-      </Stack>
-    )
+    return <Link url={invite.data.invitation_url} close={close} />
   }
   return (
     <DialogForm submit={() => invite.mutate()}>
@@ -196,6 +190,18 @@ function Invite({ close }: { readonly close: () => void }) {
   )
 }
 
+function Link(o: { readonly url: string; readonly why?: string; readonly close: () => void }) {
+  const text = useWords(words)
+  return (
+    <Stack>
+      {o.why !== undefined && <p>{o.why}</p>}
+      <p>{text.linkHelp}</p>
+      <CodeBlock code={o.url} label={text.link} />
+      <Button onClick={o.close}>{text.done}</Button>
+    </Stack>
+  )
+}
+
 function Change({ member, close }: { readonly member: Member; readonly close: () => void }) {
   const text = useWords(words)
   const { client } = useTenant()
@@ -205,12 +211,15 @@ function Change({ member, close }: { readonly member: Member; readonly close: ()
   })
   const save = useMutation({
     mutationFn: () => client.updateMember({ user_id: member.user_id, ...standing }),
-    onSuccess() {
+    onSuccess({ invitation_url: link }) {
+      if (link !== undefined) return
       tellDone(text.saved)
       close()
     },
     onSettled: useRefresh(),
   })
+  const link = save.data?.invitation_url
+  if (link !== undefined) return <Link url={link} why={text.linkWhy(member.name)} close={close} />
   return (
     <DialogForm submit={() => save.mutate()}>
       <p>

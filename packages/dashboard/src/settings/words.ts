@@ -34,6 +34,8 @@ export const words = defineWords(
       `${name} can no longer see this tenant. Keys that ${name} made stay.`,
     removed: 'The person was removed.',
     link: 'The invitation',
+    linkWhy: (name: string) =>
+      `${name} was invited by somebody who may not give these rights, so the password and the sessions have ended.`,
     linkHelp: 'Send this link to the person. It works once, for 7 days, and is shown only now.',
     done: 'Done',
     noMembers: 'Nobody is a member yet',
@@ -80,6 +82,8 @@ export const words = defineWords(
       `${name} sieht diesen Mandanten nicht mehr. Schlüssel, die ${name} erzeugt hat, bleiben.`,
     removed: 'Die Person wurde entfernt.',
     link: 'Die Einladung',
+    linkWhy: (name) =>
+      `${name} wurde von jemandem eingeladen, der diese Rechte nicht vergeben darf. Darum gelten Passwort und Sitzungen nicht mehr.`,
     linkHelp:
       'Senden Sie diesen Link an die Person. Er gilt einmal, 7 Tage lang, und wird nur jetzt gezeigt.',
     done: 'Fertig',

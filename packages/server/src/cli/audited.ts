@@ -26,7 +26,7 @@ export async function audited<T>(db: Db, { madeOf, work, ...call }: Command<T>):
   })
   try {
     const result = await work()
-    await end({ status: 200, target: madeOf?.(result) })
+    await end(madeOf === undefined ? { status: 200 } : { status: 201, target: madeOf(result) })
     return result
   } catch (error) {
     await end({ status: error instanceof ApiError ? error.status : 500 })

@@ -109,7 +109,10 @@ async function createKeyResult(db: Db, tenantId: string, options: KeyOptions): P
       ...(options.network === undefined ? {} : { networks: [...options.network] }),
     })
   const { keyId, apiKey } = await named(`There is no tenant ${tenantId}`, () =>
-    audited(db, { operation: 'createApiKey', target: tenantId, work }),
+    audited(db, {
+      ...{ operation: 'createApiKey', target: tenantId, work },
+      madeOf: (made) => made.keyId,
+    }),
   )
   return {
     json: { key_id: keyId, api_key: apiKey },

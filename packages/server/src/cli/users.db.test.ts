@@ -88,12 +88,12 @@ it('commands that change something are in the audit log, as the operator sees it
   expect(
     entries.toReversed().map(({ operation, status, target }) => [operation, target, status]),
   ).toEqual([
-    ['createUser', user, 200],
+    ['createUser', user, 201],
     ['user invite', user, 200],
-    ['createTenant', tenant_id, 200],
+    ['createTenant', tenant_id, 201],
     ['updateTenant', tenant_id, 200],
     ['updateTenant', tenant_id, 200],
-    ['createApiKey', tenant_id, 200],
+    ['createApiKey', expect.stringMatching(`^${tenant_id}/key_`), 201],
     ['revokeApiKey', key_id, 200],
     ['revokeApiKey', 'key_x', 404],
     ['deleteTenant', tenant_id, 200],

@@ -35,7 +35,7 @@ export async function insertAuditEntry(q: Queryable, e: AuditEntry): Promise<voi
 
 const END = statement(
   'tenants.end_audit_entry',
-  `update tenants_audit_entry set status = $3, target = coalesce(target, $4)
+  `update tenants_audit_entry set status = $3, target = coalesce($4, target)
     where tenant_id = $1 and entry_id = $2`,
 )
 

@@ -31,7 +31,8 @@ export function createOperatorAccess({
     async begin(call) {
       const entry = { ...call, tenantId: call.tenantId ?? noTenant, entryId: newUlid() }
       await insertAuditEntry(db, entry)
-      return async ({ status, target = call.target }) => {
+      return async ({ status, target: made }) => {
+        const target = targetOf(call.target, status === 201 ? made : undefined) ?? made
         log.info(
           {
             request_id: call.requestId,
@@ -51,4 +52,10 @@ export function createOperatorAccess({
       }
     },
   }
+}
+
+/** What was made stands behind what the path names, such as a key behind its tenant. */
+function targetOf(named: string | undefined, made: string | undefined): string | undefined {
+  if (named === undefined || made === undefined || named.split('/').includes(made)) return named
+  return `${named}/${made}`
 }
