@@ -187,8 +187,9 @@ async function makeFirstKey(app: App, config: Config): Promise<string | undefine
 /** A person opens it: where the port was picked, by the address that was taken. */
 async function makeSetupLink(app: App, config: Config): Promise<string | undefined> {
   if (!config.roles.has('api') || config.oidcOnly || config.dashboard === 'off') return undefined
-  const publicUrl =
-    config.port === 0 ? publicUrlOf(config.host, app.address().port) : config.publicUrl
+  // Without PUBLIC_URL the configuration knows no more than port 0.
+  const isPortOpen = config.publicUrl === publicUrlOf(config.host, 0)
+  const publicUrl = isPortOpen ? publicUrlOf(config.host, app.address().port) : config.publicUrl
   return await createSetupLink({ db: app.db, publicUrl })
 }
 
