@@ -3,104 +3,49 @@
  * server.
  */
 import { rescueEmailsAnswer } from '@postrider/contract'
-import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
-import type { FastifyInstance } from 'fastify'
-import { Check } from 'typebox/value'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { type BulkCallOptions, useBulkOperations } from '../../../test/bulk-operations.ts'
 import { emptyTables } from '../../../test/empty-tables.ts'
 import {
   accept,
   attemptsOf,
   drain,
   eventsOf,
-  inShort,
   noUsageCounts,
   queueOf,
   recipientsOf,
   useSending,
 } from '../../../test/sender.ts'
-import { addMailer, silent, trackingUrls, unsubscribe } from '../../../test/sending.ts'
-import { createHttpApp } from '../../platform/http/app.ts'
-import { createMetrics } from '../../platform/metrics.ts'
-import { noDiskGuard } from '../../platform/process/disk-guard.ts'
+import { addMailer, trackingUrls, unsubscribe } from '../../../test/sending.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
-import { createQueueWakeups, type WokenQueue } from '../queue/queue-wakeups.ts'
 import { reportStatuses } from '../record/report-store.ts'
 import { findLink } from '../tracking/store.ts'
 import type { RescueDeps } from './rescue-emails.ts'
 import { rescueRoutes } from './routes.ts'
 
-const world = useSending()
-const KEYS = {
-  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
-  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
-  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read'] },
-  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send'] },
-} as const
 const DAY_MS = 86_400_000
 const REFUSED = '550 5.7.1 not now'
 const REFUSAL = "The message was rejected by the receiving server's policy"
 
-let woken: WokenQueue[] = []
-beforeEach(async () => {
-  woken = []
-  await emptyTables(world.db, 'suppressions_address')
-})
-
-function serve(change: Partial<RescueDeps> = {}): FastifyInstance {
-  const app = createHttpApp({
-    log: silent,
-    metrics: createMetrics(),
-    authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
-  })
-  const wakeups = createQueueWakeups()
-  wakeups.onWake((queues) => woken.push(...queues))
-  rescueRoutes(app, {
-    db: world.db,
-    clock: { now: () => new Date() },
-    log: silent,
-    wakeups,
-    disk: noDiskGuard,
-    limiter: createConcurrencyLimiter({
-      name: 'rescues',
-      atOnceMax: 4,
-      atOncePerCallerMax: 4,
-      waitingPerCallerMax: 4,
+const world = useSending()
+const { woken, serve, statuses, shorts, ...bulk } = useBulkOperations<RescueDeps>(
+  world,
+  (app, parts, change) =>
+    rescueRoutes(app, {
+      ...{ ...parts, clock: { now: () => new Date() }, retentionMs: 30 * DAY_MS },
+      ...{ usageCounts: noUsageCounts, ...change },
     }),
-    retentionMs: 30 * DAY_MS,
-    usageCounts: noUsageCounts,
-    ...change,
-  })
-  return app
-}
+)
+beforeEach(() => emptyTables(world.db, 'suppressions_address'))
 
-async function rescue(
-  payload: unknown,
-  o: { key?: keyof typeof KEYS | 'nobody'; on?: FastifyInstance } = {},
-) {
-  const response = await (o.on ?? serve()).inject({
-    method: 'POST',
-    url: '/v1/email/rescue',
-    headers: { authorization: `Bearer ${o.key ?? 'a'}`, 'content-type': 'application/json' },
-    payload: JSON.stringify(payload),
-  })
-  const body = response.json()
-  if (response.statusCode === 202) expect(Check(rescueEmailsAnswer, body)).toBe(true)
-  return { status: response.statusCode, body }
-}
+const rescue = (payload: unknown, o?: BulkCallOptions) =>
+  bulk.call({ path: '/v1/email/rescue', shape: rescueEmailsAnswer }, payload, o)
 const counts = async (...args: Parameters<typeof rescue>) => {
   const { status, body } = await rescue(...args)
   expect({ status, body }).toMatchObject({ status: 202 })
   return [body.matched, body.rescued]
 }
-
-/** A mail server that refuses for as long as `reply` says so. */
-async function refusing() {
-  const script = { reply: REFUSED as string | undefined }
-  const server = await world.serve((now) => (now.phase === 'rcpt' ? script.reply : undefined))
-  const { mailerId } = await addMailer(world.db, { port: server.port })
-  return { server, script, mailerId }
-}
+const refusing = () => bulk.serveMail(REFUSED)
 
 /** An email all of whose recipients were refused for good. */
 async function failed(change: Parameters<typeof accept>[1] = {}) {
@@ -108,9 +53,6 @@ async function failed(change: Parameters<typeof accept>[1] = {}) {
   await drain(world.db, world.sender())
   return refId
 }
-const shorts = async (refId?: string) => (await eventsOf(world.db, refId)).map(inShort)
-const statuses = async (refId: string) =>
-  (await recipientsOf(world.db, refId)).map(({ status }) => status)
 
 describe('a rescued recipient', () => {
   it('continues the attempt numbers with a new budget, and ends in one terminal event', async () => {

@@ -3,10 +3,8 @@
  * sender and a mail server.
  */
 import { cancelEmailsAnswer, retryEmailsAnswer } from '@postrider/contract'
-import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
-import type { FastifyInstance } from 'fastify'
-import { Check } from 'typebox/value'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { type BulkCallOptions, useBulkOperations } from '../../../test/bulk-operations.ts'
 import {
   accept,
   attemptsOf,
@@ -17,84 +15,30 @@ import {
   recipientsOf,
   useSending,
 } from '../../../test/sender.ts'
-import { addMailer, silent } from '../../../test/sending.ts'
-import { createHttpApp } from '../../platform/http/app.ts'
-import { createMetrics } from '../../platform/metrics.ts'
-import { noDiskGuard } from '../../platform/process/disk-guard.ts'
-import { createQueueWakeups, type WokenQueue } from '../queue/queue-wakeups.ts'
+import { addMailer } from '../../../test/sending.ts'
 import type { ChangeWaitingDeps } from './change-waiting.ts'
 import { waitingRoutes } from './routes.ts'
 
 const world = useSending()
-const KEYS = {
-  a: { tenantId: 'tn_a', keyId: 'key_a', scopes: [] },
-  b: { tenantId: 'tn_b', keyId: 'key_b', scopes: [] },
-  reader: { tenantId: 'tn_a', keyId: 'key_r', scopes: ['read', 'content'] },
-  sender: { tenantId: 'tn_a', keyId: 'key_s', scopes: ['send'] },
-} as const
+const { woken, serve, statuses, shorts, ...bulk } = useBulkOperations<ChangeWaitingDeps>(
+  world,
+  (app, parts, change) => waitingRoutes(app, { ...parts, ...change }),
+)
 const LATER = '451 4.3.0 busy'
 const HOUR_MS = 3_600_000
-const answers = { retry: retryEmailsAnswer, cancel: cancelEmailsAnswer }
-
-let woken: WokenQueue[] = []
-beforeEach(() => {
-  woken = []
-})
-
-function serve(change: Partial<ChangeWaitingDeps> = {}): FastifyInstance {
-  const app = createHttpApp({
-    log: silent,
-    metrics: createMetrics(),
-    authenticateKey: (key) => KEYS[key as keyof typeof KEYS],
-  })
-  const wakeups = createQueueWakeups()
-  wakeups.onWake((queues) => woken.push(...queues))
-  waitingRoutes(app, {
-    db: world.db,
-    log: silent,
-    wakeups,
-    disk: noDiskGuard,
-    limiter: createConcurrencyLimiter({
-      name: 'bulk',
-      atOnceMax: 4,
-      atOncePerCallerMax: 4,
-      waitingPerCallerMax: 4,
-    }),
-    ...change,
-  })
-  return app
+const operations = {
+  retry: { path: '/v1/email/retry', shape: retryEmailsAnswer },
+  cancel: { path: '/v1/email/cancel', shape: cancelEmailsAnswer },
 }
 
-async function call(
-  what: keyof typeof answers,
-  payload: unknown,
-  o: { key?: keyof typeof KEYS | 'nobody'; on?: FastifyInstance } = {},
-) {
-  const response = await (o.on ?? serve()).inject({
-    method: 'POST',
-    url: `/v1/email/${what}`,
-    headers: { authorization: `Bearer ${o.key ?? 'a'}`, 'content-type': 'application/json' },
-    payload: JSON.stringify(payload),
-  })
-  const body = response.json()
-  if (response.statusCode === 202) expect(Check(answers[what], body)).toBe(true)
-  return { status: response.statusCode, body }
-}
+const call = (what: keyof typeof operations, payload: unknown, o?: BulkCallOptions) =>
+  bulk.call(operations[what], payload, o)
 const counts = async (...args: Parameters<typeof call>) => {
   const { status, body } = await call(...args)
   expect({ status, body }).toMatchObject({ status: 202 })
   return [body.matched, body.changed]
 }
-
-/** A mail server that answers recipients with `reply` for as long as there is one. */
-async function serving(reply = LATER) {
-  const script: { reply: string | undefined } = { reply }
-  const server = await world.serve((now) =>
-    now.phase === 'rcpt' ? script.reply || undefined : undefined,
-  )
-  const { mailerId } = await addMailer(world.db, { port: server.port })
-  return { server, script, mailerId }
-}
+const serving = (reply = LATER) => bulk.serveMail(reply)
 
 /** Waits for the second attempt, in an hour. */
 async function deferred(change: Parameters<typeof accept>[1] = {}) {
@@ -104,9 +48,6 @@ async function deferred(change: Parameters<typeof accept>[1] = {}) {
 }
 const many = (count: number, prefix = 'r') =>
   Array.from({ length: count }, (_, i) => ({ email: `${prefix}${i}@example.com` }))
-const statuses = async (refId: string) =>
-  (await recipientsOf(world.db, refId)).map(({ status }) => status)
-const shorts = async (refId?: string) => (await eventsOf(world.db, refId)).map(inShort)
 
 describe('a retried recipient', () => {
   it('is sent to at once, under the next number and within the same budget', async () => {
