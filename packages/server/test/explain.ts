@@ -98,3 +98,16 @@ function textsOf(array: Buffer): (string | null)[] {
   }
   return texts
 }
+
+/** Of a plan as text, with `analyze`: rows read by any of its steps, over all its loops, kept or not. */
+export function mostRows(plan: string): number {
+  let most = 0
+  let loops = 1
+  for (const line of plan.split('\n')) {
+    const step = /rows=([\d.]+) loops=(\d+)/.exec(line)
+    if (step !== null) loops = Number(step[2])
+    const removed = /Rows Removed by (?:Index Recheck|Filter|Join Filter): ([\d.]+)/.exec(line)
+    most = Math.max(most, Number(step?.[1] ?? removed?.[1] ?? 0) * loops)
+  }
+  return most
+}

@@ -28,6 +28,7 @@ it('docs/testing.md has a row for every fault of its list', () => {
     ...numbered('G', 5),
     ...numbered('E', 2),
     ...numbered('K', 2),
+    ...numbered('T', 3),
   ]
   expect(rows.map(([id]) => id)).toEqual(wanted)
 })

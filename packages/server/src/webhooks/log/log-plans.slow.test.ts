@@ -1,6 +1,7 @@
 import type { ListEventsQuery } from '@postrider/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { mostRows } from '../../../test/explain.ts'
 import { explained, makeDays } from '../../../test/webhook-record.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
@@ -70,16 +71,3 @@ it.each(['without statistics', 'with statistics'])(
   },
   120_000,
 )
-
-/** Read by any step of a plan, over all its loops, kept or not. */
-function mostRows(plan: string): number {
-  let most = 0
-  let loops = 1
-  for (const line of plan.split('\n')) {
-    const step = /rows=([\d.]+) loops=(\d+)/.exec(line)
-    if (step !== null) loops = Number(step[2])
-    const removed = /Rows Removed by (?:Index Recheck|Filter|Join Filter): ([\d.]+)/.exec(line)
-    most = Math.max(most, Number(step?.[1] ?? removed?.[1] ?? 0) * loops)
-  }
-  return most
-}
