@@ -63,8 +63,8 @@ export async function hasTenant(q: Queryable, tenantId: string): Promise<boolean
 
 /** SQL: as `hasTenant`, of the tenant in a column of another capability's statement. */
 export function isTenantThere(column: string): string {
-  return `exists (
-    select from tenants_tenant t where t.tenant_id = ${column} and t.state <> 'deleting')`
+  // By the key of each, whatever the statistics: an `exists` may be planned as a look at all tenants.
+  return `(select t.state from tenants_tenant t where t.tenant_id = ${column}) <> 'deleting'`
 }
 
 /** By id. Those that do not exist are left out. */
