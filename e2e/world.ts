@@ -46,7 +46,6 @@ export interface Tenant {
 
 export interface World {
   readonly service: () => RunningService
-  readonly adminToken: string
   /** `more`: settings of this process alone, without their prefix. */
   start(more?: Environment): Promise<void>
   /** Another process on the same data, with further settings of its own; it ends with the peers. */
@@ -114,7 +113,6 @@ export function createWorld(env: Environment = {}, processEnv: Environment = {})
   }
   return {
     service,
-    adminToken,
     async start(more) {
       running = await launch(more)
     },
