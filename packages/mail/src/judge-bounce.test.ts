@@ -322,6 +322,21 @@ describe('sentences of a known form', () => {
     expect(judged('dan@example.net')).toBe(false)
   })
 
+  it.each([
+    'on Thu, 29 Apr 2007 16:51:51 -0500 The recipient name is not recognized The MTS-ID of the original message is: c=us;a= ;p=example;l=EXCHANGE000000000000000000 MSEXCH:IMS:EXAMPLE CITY:SITE:EXCHANGE 0 (000C05A6) Unknown Recipient',
+    'on 4/29/07 11:34:45 PM Recipient Not Found MSEXCH:IMC:EXAMPLE:SITE:SERVER',
+    '550 Requested action not taken: mailbox unavailable (-0000000022:2222:-0000000022)',
+    '550 5.1.1 User unknown] The attachment contains the original mail headers.',
+    'No mx record found for domain=example.net',
+    '550 This e-mail address is no longer in use. Please use info@example.net instead.',
+    '550 relay recipient not found',
+    '550 recipient verification: no such user',
+    '554 Hi [192.0.2.25], unresolvable address: <cy@example.net>; nosuchuser; cy@example.net',
+  ])('are not changed by what servers write around them: %s', (diagnostic) => {
+    const refusal = { recipient: 'cy@example.net', status: undefined, diagnostic }
+    expect(judgeBounce(refusal).isOfAddress).toBe(true)
+  })
+
   it.each(['sender', 'host', 'mail'])(
     'name nobody who is called like a word of replies: %s@example.net',
     (local) => {

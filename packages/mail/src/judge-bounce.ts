@@ -168,7 +168,7 @@ const TEMPORARY_CODE =
 const TEXT_CHARS_MAX = 1_024
 /** What the server that reports adds to the words of the one that refused. */
 const ADDED = [
-  /\breceived: ?from\b.*$|\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}|\brfc822;|\(delivery attempts: \d{1,9}\)/gi,
+  /\bgiving up on \S{1,100}|\(in reply to [^()]{1,60}\)|\brelay=\S{1,100}|\brfc822;|\(delivery attempts: \d{1,9}\)/gi,
   /[([] ?(?:(?:session|transaction|message|request|queue|error) )?id ?[:=#] ?[\w.:=-]{1,80}(?: ?\([^()]{0,80}\))? ?[)\]]/gi,
   /\bthe mts-id of the original message is: [^()]{1,200}(?:\([\da-f]{8}\)(?: refused)?|$)|\bmsexch:im[sc]:[^()]{1,200}(?:\([\da-f]{8}\)(?: refused)?|$)|\bmsexch:\S{1,200} \d{1,3} \([\da-f]{8}\)(?: refused)?|\bmessage contains \[\d{1,6}\] file attachments/gi,
   /\b(?:smtp )?error from remote (?:mail )?server after rcpt (?:command|to)\b:?(?:<[^<>]{0,320}>:?)?/gi,
