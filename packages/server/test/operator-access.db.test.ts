@@ -1,9 +1,11 @@
 /** [contract 7.1] The operator's token acts for the tenant that a header names, and it is recorded. */
-import { operations } from '@postrider/contract'
+import { cancelScheduledEmailAnswer, emailParams, operations } from '@postrider/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createClock } from '../src/platform/clock.ts'
 import { DatabaseUnavailableError } from '../src/platform/db/index.ts'
+import { ApiError } from '../src/platform/errors.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
+import { addOperation } from '../src/platform/http/operation.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createFileLimits } from '../src/suppressions/create.ts'
@@ -38,6 +40,14 @@ beforeAll(async () => {
     },
   })
   suppressionRoutes(app, { db, log, clock: createClock(), ...createFileLimits() })
+  addOperation(app, 'cancelScheduledEmail', {
+    ...{ summary: 'Refuses keys', tag: 'Email', scopes: ['send'] },
+    ...{ params: emailParams, answer: cancelScheduledEmailAnswer },
+    refuseEarly: () => new ApiError('quota_exceeded', { retryAfterS: 1 }),
+    handle: async ({ params }) => ({
+      ...{ message: 'Cancelled', ref_id: params.ref_id, cancelled: 0, recipients: [] },
+    }),
+  })
   tenant = await createTenant({ db }, { name: 'Acme' })
 })
 afterAll(async () => {
@@ -102,6 +112,18 @@ describe('an API key', () => {
 describe('the operator token', () => {
   it('opens the routes of the tenant that the header names', async () => {
     expect(await ask({ tenantId: tenant.tenantId })).toMatchObject({ status: 200 })
+  })
+
+  it('goes on where a key is refused early, and is recorded', async () => {
+    const url = '/v1/email/01ARZ3NDEKTSV4RRFFQ69G5FAV/schedule'
+    const o = { method: 'DELETE', url } as const
+    expect(await ask({ ...o, token: tenant.apiKey })).toMatchObject({
+      status: 429,
+      body: { code: 'quota_exceeded' },
+    })
+    expect(await entries()).toEqual([])
+    expect(await ask({ ...o, tenantId: tenant.tenantId })).toMatchObject({ status: 200 })
+    expect(await entries()).toMatchObject([{ operation: 'cancelScheduledEmail', status: 200 }])
   })
 
   it('opens nothing without the header: 401', async () => {
