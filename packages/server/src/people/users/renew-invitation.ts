@@ -21,7 +21,7 @@ export async function renewInvitation(
   return await inviteAnew(tx, deps, userId, { rights, by })
 }
 
-/** Whoever has the new link can set the password, and so must be one who may give all that the user has. */
+/** The one who has the new link can set the password, and so must be one who may give all that the user has. */
 export async function inviteAnew(
   tx: Tx,
   deps: LinkDeps,
