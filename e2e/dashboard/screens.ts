@@ -11,6 +11,10 @@ export interface Screen {
 export const screens: readonly Screen[] = [
   { name: 'login', path: '/app/login', as: 'nobody' },
   { name: 'overview', path: '/app/t/{tenant}' },
+  { name: 'emails', path: '/app/t/{tenant}/emails' },
+  { name: 'emails-failed', path: '/app/t/{tenant}/emails?status=failed' },
+  { name: 'email', path: '/app/t/{tenant}/emails/{email}' },
+  { name: 'email-preview', path: '/app/t/{tenant}/emails/{email}?tab=preview' },
   { name: 'account', path: '/app/account' },
   { name: 'operator-tenants', path: '/app/operator', as: 'operator' },
 ]

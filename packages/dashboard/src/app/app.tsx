@@ -10,6 +10,9 @@ import { router } from './router.ts'
 /** The nonce of this page: the service makes one for each answer. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
 
+/** Where the library's lock of scrolling looks for it. */
+Object.assign(globalThis, { __webpack_nonce__: nonce })
+
 export function App() {
   return (
     <MantineProvider

@@ -14,18 +14,21 @@ export function TenantSwitch() {
   const { tenantId } = useParams({ strict: false })
   const tenant = useTenant()
   if (tenantId === undefined && session.tenants.length === 0) return null
+  const name = tenantId === undefined ? text.allTenants : tenant.name
   return (
     <Menu position="bottom-start" width={220}>
       <Menu.Target>
-        <button type="button" className={classes.switch} aria-label={text.switchTenant}>
-          <span className={classes.name}>
-            {tenantId === undefined ? text.allTenants : tenant.name}
-          </span>
+        <button
+          type="button"
+          className={classes.switch}
+          aria-label={`${text.switchTenant}: ${name}`}
+        >
+          <span className={classes.name}>{name}</span>
           <ChevronsUpDown size={14} aria-hidden />
         </button>
       </Menu.Target>
       <Menu.Dropdown>
-        {session.tenants.map(({ tenant_id, name }) => (
+        {session.tenants.map(({ tenant_id, name: own }) => (
           <Menu.Item
             key={tenant_id}
             component={Link}
@@ -33,7 +36,7 @@ export function TenantSwitch() {
             // @ts-expect-error The library's component does not know the parameters of the link's.
             params={{ tenantId: tenant_id }}
           >
-            {name}
+            {own}
           </Menu.Item>
         ))}
         {isOperator(session) && (

@@ -25,8 +25,11 @@ import { Timeline } from './timeline.tsx'
 import { useWebhooks } from './use-webhooks.ts'
 import { words } from './words.ts'
 
-/** Quick while something is about to happen. */
-const refreshMs = { soon: 2_000, waiting: 5_000, ended: 20_000 }
+/** Quick while something is about to happen. An email to many is a large answer. */
+const refreshMs = { soon: 2_000, waiting: 10_000, ended: 20_000 }
+const quickRecipientsMax = 20
+/** Of the newest events, those that are drawn. */
+const shownEventsMax = 50
 
 export function EmailPage() {
   const text = useWords(words)
@@ -61,8 +64,8 @@ export function EmailPage() {
 }
 
 function refreshOf(recipients: readonly TracedRecipient[]): number {
-  if (recipients.some(({ status }) => status === 'queued' || status === 'sending'))
-    return refreshMs.soon
+  const isSoon = recipients.some(({ status }) => status === 'queued' || status === 'sending')
+  if (isSoon && recipients.length <= quickRecipientsMax) return refreshMs.soon
   return recipients.some(({ waiting }) => waiting !== null) ? refreshMs.waiting : refreshMs.ended
 }
 
@@ -253,21 +256,25 @@ function EventsTab({ email }: { readonly email: Trace }) {
   if (email.events.length === 0) return <Empty title={text.noEvents}>{text.noEventsHelp}</Empty>
   return (
     <>
-      {email.events_truncated && <p className={classes.tools}>{text.eventsCut}</p>}
-      {email.events.map(({ event_id: id, event, event_at, success, details }) => (
-        <section key={id} className={classes.event}>
-          <header>
-            <h3>
-              <code>{event}</code>
-            </h3>
-            <Time at={event_at} isExact />
-          </header>
-          <CodeBlock
-            code={JSON.stringify({ event, success, details }, undefined, 2)}
-            label={`${event} ${id}`}
-          />
-        </section>
-      ))}
+      {(email.events_truncated || email.events.length > shownEventsMax) && (
+        <p className={classes.tools}>{text.eventsCut}</p>
+      )}
+      {email.events
+        .slice(-shownEventsMax)
+        .map(({ event_id: id, event, event_at, success, details }) => (
+          <section key={id} className={classes.event}>
+            <header>
+              <h3>
+                <code>{event}</code>
+              </h3>
+              <Time at={event_at} isExact />
+            </header>
+            <CodeBlock
+              code={JSON.stringify({ event, success, details }, undefined, 2)}
+              label={`${event} ${id}`}
+            />
+          </section>
+        ))}
     </>
   )
 }

@@ -25,8 +25,8 @@ interface BarOptions {
 }
 
 const statusGroups = [
-  ['waits', logStatuses.slice(0, 5)],
-  ['ended', logStatuses.slice(5, 13)],
+  ['waits', logStatuses.slice(0, 6)],
+  ['ended', logStatuses.slice(6, 13)],
   ['facts', logStatuses.slice(13)],
 ] as const
 

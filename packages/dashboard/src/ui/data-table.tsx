@@ -43,7 +43,8 @@ export function DataTable<Row>(o: {
   /** What the row's link is called for who cannot see it. */
   readonly linkLabel?: (row: Row) => string
 }) {
-  const template = o.columns.map(({ width }) => width ?? 'minmax(0, 1fr)').join(' ')
+  const templateOf = (columns: readonly Column<Row>[]) =>
+    columns.map(({ width }) => width ?? 'minmax(0, 1fr)').join(' ')
   const navigate = useNavigate()
   const [current, setCurrent] = useState(-1)
   const list = useRef<HTMLDivElement>(null)
@@ -80,12 +81,20 @@ export function DataTable<Row>(o: {
       role="table"
       aria-label={o.label}
       aria-rowcount={o.rows.length + 1}
-      style={{ ['--columns' as string]: template }}
+      style={{
+        ['--columns' as string]: templateOf(o.columns),
+        ['--major-columns' as string]: templateOf(o.columns.filter((one) => one.isMinor !== true)),
+      }}
     >
       <div role="rowgroup">
         <div className={classes.head} role="row">
           {o.columns.map((column) => (
-            <div key={column.key} role="columnheader" data-align={column.align}>
+            <div
+              key={column.key}
+              role="columnheader"
+              data-align={column.align}
+              data-minor={column.isMinor || undefined}
+            >
               {column.head}
             </div>
           ))}

@@ -26,6 +26,8 @@ export function Dialog(o: {
         header: classes.header ?? '',
         content: classes.content ?? '',
       }}
+      // The library's element would be a second banner of the page.
+      attributes={{ header: { role: 'presentation' } }}
     >
       {o.children}
     </Modal>
