@@ -23,7 +23,9 @@ describe.skipIf(browserHindrance !== undefined)(title, () => {
 
   it('complains of nothing where nothing is wrong', async () => {
     expect(await complaintsAfter('1 + 1')).toBe('')
-    expect(await complaintsAfter(`fetch('/app/assets/expected.js').then(() => undefined)`)).toBe('')
+    expect(
+      await complaintsAfter(`fetch('/app/assets/expected.js').then((answer) => answer.text())`),
+    ).toBe('')
   })
 
   it.each([
@@ -54,7 +56,7 @@ describe.skipIf(browserHindrance !== undefined)(title, () => {
     ],
     [
       'an answer that is refused',
-      `fetch('/app/assets/none.js').then(() => undefined)`,
+      `fetch('/app/assets/none.js').then((answer) => answer.text())`,
       'status of 404',
     ],
   ])('complains of %s', async (_what, script, told) => {

@@ -8,6 +8,7 @@
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { MemberRole, OperatorRole } from '@postrider/contract'
 import { findFreePort } from '@postrider/testkit'
@@ -19,6 +20,7 @@ const BUILD = new URL('../../scripts/build-dashboard.mjs', import.meta.url).path
 const PASSWORD = 'some quiet words to remember'
 /** What tells something of an answer; the others are the files of the page. */
 const READABLE = /^(?:application\/(?:json|x-ndjson)|text\/(?:html|plain|csv))\b/
+const READ_WITHIN_MS = 3_000
 const SETTLED_MS = 400
 const SETTLES_WITHIN_MS = 15_000
 
@@ -224,7 +226,8 @@ async function complaintsOf(
     })
   const maySeeAll = o.maySeeAll ?? o.person?.role.startsWith('operator') === true
   const forbidden = [...secrets, ...(maySeeAll ? [] : [stranger])]
-  const texts = [{ url: page.url(), text: await page.content() }, ...(await Promise.all(answers))]
+  const read = await Promise.all(answers.map((one) => Promise.race([one, giveUp()])))
+  const texts = [{ url: page.url(), text: await page.content() }, ...read]
   return [
     ...watch.complaints.filter((text) => !isExpected(text)),
     ...askedElsewhere(watch, origin).map((url) => `asked for ${url}`),
@@ -232,6 +235,11 @@ async function complaintsOf(
       forbidden.filter((one) => text.includes(one)).map((one) => `${url} shows ${one}`),
     ),
   ]
+}
+
+/** Where a page never reads an answer to its end, nobody does. */
+async function giveUp(): Promise<{ readonly url: string; readonly text: string }> {
+  return await setTimeout(READ_WITHIN_MS, { url: '', text: '' }, { ref: false })
 }
 
 /** Resolves once the page has asked for nothing for a moment; streams stay open. */
