@@ -814,6 +814,8 @@ create table mailers_mailer (
 );
 -- Which mailers an address has, the oldest first.
 create index mailers_mailer_email on mailers_mailer (tenant_id, email_key, created_at);
+-- The operator's search for a domain.
+create index mailers_mailer_domain on mailers_mailer (tenant_id, split_part(email_key, '@', -1));
 -- The list, newest first, whatever the prefix of the id.
 create index mailers_mailer_newest on mailers_mailer (tenant_id, right(mailer_id, 26));
 -- Mailers whose mail is held.

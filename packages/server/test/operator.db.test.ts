@@ -306,7 +306,7 @@ describe('search', () => {
     expect(await found('adb@example.com')).toEqual([])
   })
 
-  it('finds a domain for sending and for receiving', async () => {
+  it('finds a domain for sending and for receiving, and mailers with an address of it', async () => {
     const { db } = database
     await db.query(
       `insert into inbound_domain (tenant_id, domain, id, ownership_token) values ($1, 'in.example', 'i', 't')`,
@@ -315,6 +315,9 @@ describe('search', () => {
     expect(await found('in.example')).toEqual([`inbound_domain in.example ${tenantId}`])
     expect(await found('IN.Example')).toEqual([`inbound_domain in.example ${tenantId}`])
     expect(await found('other.example')).toEqual([])
+    const { mailerId } = await addMailer(db, { tenantId: otherId, email: 'me@other.example' })
+    await addMailer(db, { tenantId: otherId, email: 'me@sub.other.example' })
+    expect(await found('Other.example')).toEqual([`mailer ${mailerId} ${otherId}`])
   })
 
   it('finds a user by the id, and by the address in any case', async () => {

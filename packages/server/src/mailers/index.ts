@@ -34,7 +34,7 @@ export { findSentMailer, type SentMailer } from './oauth/find-sent-mailer.ts'
 export { loginPlaceOf } from './oauth/login/start-login.ts'
 export { type AccessTokens, createAccessTokens } from './oauth/tokens/access-tokens.ts'
 export { tokenPlaceOf } from './oauth/tokens/mailer-token.ts'
-export { searchMailers, searchMailersOf } from './search-store.ts'
+export { searchMailers, searchMailersOf, searchMailersOfDomain } from './search-store.ts'
 export { createRelaySends, type RelaySends, type RelaySent } from './send-by-relay.ts'
 export {
   changeDomainSettings,

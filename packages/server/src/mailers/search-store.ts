@@ -8,10 +8,18 @@ export const searchMailers = searchTenants({
   where: 't.mailer_id = $2',
 })
 
-/** By the key of an address, or by `@` and a domain. */
+/** By the key of an address. */
 export const searchMailersOf = searchTenants({
   name: 'mailers.search_address',
   table: 'mailers_mailer',
   id: 'mailer_id',
   where: 't.email_key = $2',
+})
+
+/** By a domain: mailers with an address of it, and the sending domain itself. */
+export const searchMailersOfDomain = searchTenants({
+  name: 'mailers.search_domain',
+  table: 'mailers_mailer',
+  id: 'mailer_id',
+  where: `split_part(t.email_key, '@', -1) = $2`,
 })

@@ -11,7 +11,7 @@ import {
 import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { searchDomains } from '../domains/index.ts'
 import { searchInboundDomains, searchInboundMessages } from '../inbound/index.ts'
-import { searchMailers, searchMailersOf } from '../mailers/index.ts'
+import { searchMailers, searchMailersOf, searchMailersOfDomain } from '../mailers/index.ts'
 import { findUserId } from '../people/index.ts'
 import {
   type Db,
@@ -86,7 +86,7 @@ function looksFor(text: string, tenants: number): Look[] {
   return [
     { kind: 'domain', search: searchDomains, value: domain },
     { kind: 'inbound_domain', search: searchInboundDomains, value: domain },
-    { kind: 'mailer', search: searchMailersOf, value: `@${domain}` },
+    { kind: 'mailer', search: searchMailersOfDomain, value: domain },
   ]
 }
 
