@@ -195,7 +195,7 @@ ${JUDGED.map(([reply, why]) => `| \`${reply}\` | ${isSuppressing(reply) ? 'yes' 
 
 ### Reviewing suppressions
 
-\`postrider suppressions review\` applies this table again to the bounces behind all suppressions for a bounce. It changes
+\`postrider suppression review\` applies this table again to the bounces behind all suppressions for a bounce. It changes
 nothing, and prints those that are not \`sufficient\`, then the counts. \`--apply\` lifts those that are \`insufficient\`.
 \`--tenant tn_…\` limits the review to one tenant, and \`--json\` prints one JSON document.
 

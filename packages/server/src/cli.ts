@@ -11,8 +11,6 @@ import { addEmailCommands } from './cli/emails.ts'
 import { addMailerCommands } from './cli/mailers.ts'
 import { json, type OnDatabase, type Result, table } from './cli/output.ts'
 import { addSecretCommands } from './cli/secrets.ts'
-import { addStreamCommands } from './cli/streams.ts'
-import { addSuppressionCommands } from './cli/suppressions.ts'
 import { addTenantSuppressionCommands } from './cli/tenant-suppressions.ts'
 import { addTenantCommands } from './cli/tenants.ts'
 import { addUserCommands } from './cli/users.ts'
@@ -98,7 +96,6 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     onDatabase,
     config: () => loadConfig(io.env, { isForServing: false }),
   })
-  addStreamCommands(program, onDatabase)
   addSecretCommands(program, {
     config: () => loadConfig(io.env, { isForServing: false }),
     log,
@@ -110,13 +107,8 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
     config: () => loadConfig(io.env, { isForServing: false }),
     print,
   })
-  addSuppressionCommands(program, {
-    config: () => loadConfig(io.env, { isForServing: false }),
-    log,
-    out: io.out,
-  })
   const tenantDeps = {
-    ...{ onDatabase, log, out: io.out },
+    ...{ onDatabase, log, out: io.out, setExitCode },
     config: () => loadConfig(io.env, { isForServing: false }),
   }
   addTenantSuppressionCommands(program, tenantDeps)
@@ -163,7 +155,7 @@ function isJson(args: readonly unknown[]): boolean {
 
 function explain(error: unknown): string {
   if (error instanceof ApiError && error.errors !== undefined)
-    return error.errors.map(({ path, message }) => `${path.slice(1)} ${message}`).join('\n')
+    return error.errors.map(({ path, message }) => `${path.slice(1)} ${message}`.trim()).join('\n')
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''
   return `${error.message}${cause}`

@@ -8,6 +8,7 @@ import { addMailer } from '../../test/sending.ts'
 import { runCli } from '../cli.ts'
 import type { AuditedCall } from '../platform/http/act-for-tenant.ts'
 import type { HttpApp } from '../platform/http/app.ts'
+import { newUlid } from '../platform/ids.ts'
 
 const world = useSending()
 const TENANT = 'tn_01ARZ3NDEKTSV4RRFFQ69G5FAV'
@@ -75,7 +76,10 @@ describe('email retry, cancel and rescue', () => {
     expect(unchosen).toMatchObject({ code: 1, out: '' })
     expect(unchosen.err).toContain('Say which')
     expect((await change('cancel', '--to', 'nobody')).err).toContain('/filter/email')
-    expect((await run(['email', 'cancel', refId])).code).toBe(2)
+    const byItself = await run(['email', 'cancel', refId, '--dry-run', '--url', url])
+    expect(byItself).toMatchObject({ code: 0, out: '1 recipients fit, and nothing was changed\n' })
+    const absent = await run(['email', 'cancel', newUlid(), '--url', url])
+    expect(absent.err).toContain('There is no email')
     const unknown = ['email', 'cancel', refId, '--url', url, '--tenant', 'tn_x']
     expect((await run(unknown)).err).toContain('X-Postrider-Tenant')
     expect(await statuses(refId)).toEqual(['queued'])
@@ -140,7 +144,7 @@ describe('mailer show, disable and activate', () => {
     const { mailerId } = await addMailer(world.db, { tenantId: TENANT })
     const shown = await run(['mailer', 'show', mailerId])
     expect(shown.out).toMatch(/^state +active$/m)
-    const switched = (name: string) => run(['mailer', name, TENANT, mailerId, '--url', url])
+    const switched = (name: string) => run(['mailer', name, mailerId, '--url', url])
     expect((await switched('disable')).out).toBe('Mailer disabled\n')
     const { json } = await run(['mailer', 'show', mailerId, '--json'])
     expect(json()).toMatchObject({ mailer: { mailer_id: mailerId, state: 'disabled' } })
@@ -150,8 +154,9 @@ describe('mailer show, disable and activate', () => {
       { operation: 'setMailerActive' },
     ])
     expect((await run(['mailer', 'show', 'smtp_x'])).code).toBe(1)
-    expect((await run(['mailer', 'disable', TENANT, 'smtp_x', '--url', url])).err).toContain(
-      'no such mailer',
-    )
+    const unknown = ['mailer', 'disable', 'smtp_x', '--url', url]
+    expect((await run(unknown)).err).toBe('There is no mailer smtp_x\n')
+    const named = await run([...unknown, '--tenant', TENANT])
+    expect(named.err).toContain('no such mailer')
   })
 })

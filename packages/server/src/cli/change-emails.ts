@@ -11,8 +11,8 @@ import { ApiError } from '../platform/errors.ts'
 import { dayOfUlid, isUlid } from '../platform/ids.ts'
 import { findTenantOf, getContent } from '../sending/index.ts'
 import { callService, serviceUrl } from './call-service.ts'
-import { json, type OnDatabase, type Result } from './output.ts'
-import { tenantIdsOf } from './read-all.ts'
+import { json, type OnDatabase, ofTenant, onTenant, type Result } from './output.ts'
+import { tenantIdsOf, theTenant } from './read-all.ts'
 
 export interface ChangeEmailDeps {
   readonly onDatabase: OnDatabase
@@ -21,7 +21,7 @@ export interface ChangeEmailDeps {
 }
 
 interface ChangeOptions {
-  readonly tenant: string
+  readonly tenant?: string
   readonly all?: true
   readonly to?: string
   readonly domain?: string
@@ -61,9 +61,9 @@ export function addEmailChanges(email: Command, deps: ChangeEmailDeps): void {
   for (const [name, { says }] of Object.entries(CHANGES)) {
     const command = email
       .command(name)
-      .description(`${says}; in a running service, for a tenant`)
+      .description(`${says}; in a running service, for one tenant`)
       .argument('[ref_id...]', 'only of these emails')
-      .requiredOption('--tenant <tenant_id>', 'the tenant')
+      .addOption(ofTenant('the tenant; where there are several, and no ref_id tells it'))
       .option('--all', 'all of the tenant, where nothing else is chosen')
       .option('--to <address>', 'only this recipient')
       .option('--domain <domain>', 'only recipients of this domain')
@@ -77,13 +77,26 @@ export function addEmailChanges(email: Command, deps: ChangeEmailDeps): void {
       .addOption(serviceUrl())
       .addOption(json())
     if (name === 'rescue') command.option('--mailer <mailer_id>', 'send with this mailer')
-    command.action(async (refIds: string[], options: ChangeOptions) =>
-      deps.print(
-        await change(deps.config(), name as keyof typeof CHANGES, refIds, options),
-        options,
+    command.action((refIds: string[], options: ChangeOptions, self: Command) =>
+      onTenant(
+        deps,
+        { owner: (db) => tenantOfEmails(db, refIds), options, command: self },
+        (tenant) =>
+          change(deps.config(), name as keyof typeof CHANGES, refIds, { ...options, tenant }),
       ),
     )
   }
+}
+
+/** The first ref_id tells it; without any, there must be one tenant alone. */
+async function tenantOfEmails(db: Db, [first]: readonly string[]): Promise<string> {
+  if (first === undefined) return await theTenant(db, undefined)
+  const refId = first.toUpperCase()
+  const owner = isUlid(refId)
+    ? await findTenantOf(db, await tenantIdsOf(db, undefined), { refId, day: dayOfUlid(refId) })
+    : undefined
+  if (owner !== undefined) return owner
+  throw new ApiError('not_found', { message: `There is no email ${printable(first)}` })
 }
 
 async function contentResult(db: Db, refId: string, tenant: string | undefined): Promise<Result> {
@@ -125,7 +138,7 @@ async function change(
   config: Config,
   name: keyof typeof CHANGES,
   refIds: readonly string[],
-  o: ChangeOptions,
+  o: ChangeOptions & { readonly tenant: string },
 ): Promise<Result> {
   const { id, done } = CHANGES[name]
   const filter = filterOf(o)

@@ -60,7 +60,7 @@ describe('email show', () => {
   it('suggests another send where another address would not have helped', async () => {
     const { mailerId, refId } = await refused('554 5.7.1 Relay access denied')
     const { out } = await run('email', 'show', refId)
-    expect(out).toContain(`postrider mailer test tn_a ${mailerId}`)
+    expect(out).toContain(`postrider mailer test ${mailerId}`)
     expect(out).toContain('/v1/email/rescue')
   })
 
@@ -209,7 +209,7 @@ describe('mailer list', () => {
     expect(out).toMatch(/deactivated \(provider_auth_error\)/)
     expect(out).toMatch(new RegExp(`^${late.mailerId} .* 1 +0 +0 +5m +-$`, 'm'))
     expect(out).toMatch(new RegExp(`^${away.mailerId} .* 0 +1 +0 +- .*ago: .*ECONNREFUSED`, 'm'))
-    expect(out).toContain(`postrider mailer test tn_a ${late.mailerId}`)
+    expect(out).toContain(`postrider mailer test ${late.mailerId}`)
     const { mailers } = (await run('mailer', 'list', '--json', '--tenant', 'tn_a')).json()
     expect(mailers[2]).toMatchObject({
       mailer_id: away.mailerId,

@@ -185,7 +185,7 @@ function hintOf(mailers: readonly Listed[], nowMs: number): string {
     ...(old === undefined
       ? []
       : [
-          `To see whether the server of ${old.mailer_id} answers: postrider mailer test ${old.tenant_id} ${old.mailer_id}`,
+          `To see whether the server of ${old.mailer_id} answers: postrider mailer test ${old.mailer_id}`,
         ]),
   ]
   return hints.length === 0 ? '' : `\n\n${hints.join('\n')}`

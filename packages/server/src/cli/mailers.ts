@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs'
 import { secureModes } from '@postrider/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Config } from '../config.ts'
+import { searchMailers } from '../mailers/index.ts'
 import type { Logger } from '../platform/log.ts'
 import { callService, serviceUrl } from './call-service.ts'
 import { listMailersResult, showMailerResult } from './list-mailers.ts'
-import { json, type OnDatabase, type Result, table } from './output.ts'
+import { json, type OnDatabase, ofTenant, onTenant, type Result, table } from './output.ts'
+import { ownerOf } from './read-all.ts'
 import type { Tried } from './try-login.ts'
 
 export interface MailerCommandDeps {
@@ -17,12 +19,17 @@ export interface MailerCommandDeps {
   readonly setExitCode: (code: number) => void
 }
 
+const OF_ID = 'whose it must be'
+const MAILER = { what: 'mailer', search: searchMailers }
+
 interface SwitchOptions {
+  readonly tenant?: string
   readonly url?: string
   readonly json?: boolean
 }
 
 interface TestOptions {
+  readonly tenant?: string
   readonly json?: boolean
   readonly host?: string
   readonly port?: number
@@ -58,21 +65,29 @@ export function addMailerCommands(program: Command, deps: MailerCommandDeps): vo
     mailer
       .command(name)
       .description(`${says}; in a running service`)
-      .argument('<tenant_id>')
       .argument('<mailer_id>')
+      .addOption(ofTenant(OF_ID))
       .addOption(serviceUrl())
       .addOption(json())
-      .action(async (tenantId: string, mailerId: string, options: SwitchOptions) => {
-        const params = { mailer_id: mailerId }
-        const call = { tenantId, params, body: { active }, url: options.url }
-        const { message, mailer: shown } = await callService(deps.config(), 'setMailerActive', call)
-        deps.print({ json: { mailer: shown }, text: String(message) }, options)
-      })
+      .action((mailerId: string, options: SwitchOptions, command: Command) =>
+        onTenant(
+          deps,
+          { owner: (db) => ownerOf(db, { ...MAILER, id: mailerId }, undefined), options, command },
+          async (tenantId) => {
+            const call = {
+              ...{ tenantId, params: { mailer_id: mailerId } },
+              ...{ body: { active }, url: options.url },
+            }
+            const answer = await callService(deps.config(), 'setMailerActive', call)
+            return { json: { mailer: answer.mailer }, text: String(answer.message) }
+          },
+        ),
+      )
   mailer
     .command('test')
     .description('log in at a mail server as a send would, and show each step')
-    .argument('[tenant_id]', 'the tenant of the mailer')
     .argument('[mailer_id]', 'the mailer whose stored login is tried')
+    .addOption(ofTenant(OF_ID))
     .option('--host <host>', 'a mail server, instead of a mailer')
     .addOption(new Option('--port <port>', 'of the server').argParser(readPort))
     .addOption(new Option('--secure <mode>', 'TLS').choices(secureModes))
@@ -80,30 +95,27 @@ export function addMailerCommands(program: Command, deps: MailerCommandDeps): vo
     .option('--username <name>', 'user name; without it, no login is tried')
     .option('--password-file <file>', 'its first line is the password; - for standard input')
     .addOption(json())
-    .action(
-      async (tenantId: string | undefined, mailerId: string | undefined, options, command) => {
-        const tried = await tryOut(deps, command, [tenantId, mailerId], options)
-        if (tried.problem !== undefined) deps.setExitCode(1)
-        deps.print({ json: toJson(tried), text: toText(tried) }, options)
-      },
-    )
+    .action(async (mailerId: string | undefined, options, command) => {
+      const tried = await tryOut(deps, command, mailerId, options)
+      if (tried.problem !== undefined) deps.setExitCode(1)
+      deps.print({ json: toJson(tried), text: toText(tried) }, options)
+    })
 }
 
 async function tryOut(
   { config, log }: MailerCommandDeps,
   command: Command,
-  [tenantId, mailerId]: readonly [string | undefined, string | undefined],
+  mailerId: string | undefined,
   options: TestOptions,
 ): Promise<Tried> {
   const { host, port, secure = 'Auto', tlsVerify, username, passwordFile } = options
   // The SMTP client and all that belongs to it: the other commands start faster without.
   const work = await import('./try-login.ts')
   if (host === undefined) {
-    if (tenantId === undefined || mailerId === undefined)
-      command.error('error: name a tenant and its mailer, or give --host and --port')
-    return work.tryMailer({ config: config(), log }, tenantId, mailerId)
+    if (mailerId === undefined) command.error('error: name a mailer, or give --host and --port')
+    return work.tryMailer({ config: config(), log }, options.tenant, mailerId)
   }
-  if (tenantId !== undefined) command.error('error: a mailer or --host, not both')
+  if (mailerId !== undefined) command.error('error: a mailer or --host, not both')
   if (port === undefined) command.error('error: --host needs --port')
   if ((username === undefined) !== (passwordFile === undefined))
     command.error('error: --username and --password-file go together')

@@ -17,8 +17,33 @@ export type OnDatabase = <A extends unknown[]>(
   work: (db: Db, ...args: A) => Promise<Result>,
 ) => (...args: A) => Promise<void>
 
+export function ofTenant(about = 'the tenant; where there are several'): Option {
+  return new Option('--tenant <tenant_id>', about)
+}
+
 export function json(): Option {
   return new Option('--json', 'print JSON')
+}
+
+/** For a call of the service: the database is asked whose it is only where `--tenant` does not tell. */
+export async function onTenant(
+  deps: {
+    readonly onDatabase: OnDatabase
+    readonly print: (result: Result, options: { readonly json?: boolean }) => void
+  },
+  o: {
+    readonly owner: (db: Db) => Promise<string>
+    readonly options: { readonly tenant?: string; readonly json?: boolean }
+    readonly command: unknown
+  },
+  work: (tenantId: string) => Promise<Result>,
+): Promise<void> {
+  const { tenant } = o.options
+  if (tenant !== undefined) return deps.print(await work(tenant), o.options)
+  await deps.onDatabase(async (db, _options: object, _command: unknown) => work(await o.owner(db)))(
+    o.options,
+    o.command,
+  )
 }
 
 /** The API's "Not Found" says too little where the id came from a terminal. */

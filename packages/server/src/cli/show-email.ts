@@ -165,8 +165,8 @@ function adviceForFailed(shown: ShownEmail, last: TracedAttempt | undefined): st
   }
 }
 
-function testOf({ tenantId, email }: ShownEmail): string {
-  return `postrider mailer test ${tenantId} ${email.mailer_id}`
+function testOf({ email }: ShownEmail): string {
+  return `postrider mailer test ${email.mailer_id}`
 }
 
 function time(at: string): string {

@@ -12,7 +12,7 @@ useWebhookDispatch((...made) => {
 
 async function run(...args: string[]) {
   let [out, err] = ['', '']
-  const code = await runCli(['stream', ...args], {
+  const code = await runCli(['webhook', ...args], {
     env: { POSTRIDER_DATABASE_URL: world.database.url },
     out: (text) => {
       out += text
@@ -42,7 +42,7 @@ async function age(interval: string): Promise<void> {
   )
 }
 
-describe('stream pause and resume', () => {
+describe('webhook pause and resume', () => {
   it('send nothing to a paused webhook, and everything after the resume', async () => {
     const { webhookId } = await world.register(receiver.origin)
     const dispatcher = await world.dispatcher()
@@ -125,7 +125,7 @@ describe('stream pause and resume', () => {
   })
 })
 
-describe('stream resume with parked events', () => {
+describe('webhook resume with parked events', () => {
   it('tries them at once', async () => {
     const key = await world.register(receiver.origin)
     receiver.setScript([422, 200])
@@ -140,7 +140,7 @@ describe('stream resume with parked events', () => {
   })
 })
 
-describe('stream replay', () => {
+describe('webhook replay', () => {
   it('queues for a paused webhook until the end of the pause, and says so', async () => {
     const { webhookId } = await world.register(receiver.origin)
     const dispatcher = await world.dispatcher()
@@ -148,7 +148,7 @@ describe('stream replay', () => {
     await dispatcher.runOnce()
     await run('pause', webhookId)
     const { out } = await run('replay', webhookId, '--since', '1h')
-    expect(out).toMatch(/^Replayed 1 event .* they wait until postrider stream resume/)
+    expect(out).toMatch(/^Replayed 1 event .* they wait until postrider webhook resume/)
     await dispatcher.runOnce()
     expect(receiver.requests).toHaveLength(1)
   })

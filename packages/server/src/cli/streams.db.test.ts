@@ -102,7 +102,7 @@ async function streamOf(webhookId: string): Promise<Record<string, unknown> | un
   return rows[0]
 }
 
-describe('stream list', () => {
+describe('webhook list', () => {
   it('shows the waiting events of each webhook, since when it fails, and what is paused', async () => {
     await addStream('wh_1', { event: 'EMAIL_EVENT' })
     await addPending('wh_1', 3)
@@ -120,7 +120,7 @@ describe('stream list', () => {
               case when n = 1 then 'retrying' else 'parked' end, '{}', '{}', ''
          from generate_series(1, 3) n`,
     )
-    const { code, err, json } = await run('stream', 'list', '--json')
+    const { code, err, json } = await run('webhook', 'list', '--json')
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/)
     const none = { failing_since: null, failures: 0, next_attempt_at: null, paused_at: null }
@@ -128,7 +128,7 @@ describe('stream list', () => {
     const origin = 'https://example.com:8443'
     const noOpen = { deliveries_open: 0, deliveries_parked: 0, active: true }
     expect(json()).toEqual({
-      streams: [
+      webhooks: [
         {
           ...{ webhook_id: 'wh_1', tenant_id: 'tn_a', event: 'EMAIL_EVENT', owner: null, origin },
           ...{ ...none, ...noOpen, state: 'active', events_pending: 3, oldest_pending_at: time },
@@ -154,7 +154,7 @@ describe('stream list', () => {
     await addStream('wh_1', { event: 'EMAIL_EVENT' })
     await addPending('wh_1', 3)
     await addStream('wh_2', { owner: 'imap_1', failingFor: '2 hours' })
-    const { out } = await run('stream', 'list')
+    const { out } = await run('webhook', 'list')
     const [head, first, second] = out.split('\n')
     expect(head).toMatch(/^WEBHOOK +TENANT +EVENT +STATE +PENDING +OLDEST/)
     expect(first).toMatch(
@@ -165,7 +165,7 @@ describe('stream list', () => {
     expect(out).not.toContain('secret')
     expect(out).not.toContain('Parked:')
     await addParked('wh_1')
-    expect((await run('stream', 'list')).out).toContain('Parked: events that their receiver')
+    expect((await run('webhook', 'list')).out).toContain('Parked: events that their receiver')
   })
 
   it.each([
@@ -181,12 +181,12 @@ describe('stream list', () => {
     await addStream('wh_2', { failingFor: '1 minute' })
     await addStream('wh_3', { tenantId: 'tn_b' })
     await addStream('wh_4', { tenantId: 'tn_b', failingFor: '5 days' })
-    const { streams } = (await run('stream', 'list', '--json', ...options)).json()
+    const { webhooks: streams } = (await run('webhook', 'list', '--json', ...options)).json()
     expect(streams.map((one: { webhook_id: string }) => one.webhook_id)).toEqual(ids)
   })
 
   it('ends with 1 for an unknown tenant', async () => {
-    expect(await run('stream', 'list', '--tenant', 'tn_x')).toMatchObject({
+    expect(await run('webhook', 'list', '--tenant', 'tn_x')).toMatchObject({
       ...{ code: 1, out: '', err: 'There is no tenant tn_x\n' },
     })
   })
@@ -200,7 +200,7 @@ describe('stream list', () => {
     await addStream('wh_6', { failingFor: '5 days', isGivenUp: true })
     await addStream('wh_7', { state: 'idle' })
     await addParked('wh_7')
-    const { streams } = (await run('stream', 'list', '--json')).json()
+    const { webhooks: streams } = (await run('webhook', 'list', '--json')).json()
     expect(streams.map((one: { state: string }) => one.state)).toEqual([
       'idle',
       'dormant',
@@ -218,14 +218,14 @@ describe('stream list', () => {
     await addStream('wh_2', { parkedInRow: 10 })
     await addParked('wh_2', new Date('2026-01-02T03:04:05Z'))
     await addStream('wh_3', { parkedInRow: 10, state: 'idle' })
-    const { streams } = (await run('stream', 'list', '--json')).json()
+    const { webhooks: streams } = (await run('webhook', 'list', '--json')).json()
     const since = '2026-01-02T03:04:05.000Z'
     expect(streams).toMatchObject([
       { state: 'active', failing_since: null, failures: 0 },
       { state: 'failing', failing_since: since, failures: 10 },
       { state: 'idle', failing_since: null },
     ])
-    const failing = (await run('stream', 'list', '--failing')).out
+    const failing = (await run('webhook', 'list', '--failing')).out
     expect(failing).toMatch(/wh_2 .* 2026-01-02T03:04:05Z \(10 times\)/)
     expect(failing).not.toContain('wh_1')
   })
@@ -233,9 +233,9 @@ describe('stream list', () => {
   it('counts a large backlog up to its bound', async () => {
     await addStream('wh_1')
     await addPending('wh_1', 10_001)
-    expect((await run('stream', 'list')).out).toMatch(/ 10000\+ /)
-    expect((await run('stream', 'list', '--json')).json()).toMatchObject({
-      streams: [{ events_pending: 10_000 }],
+    expect((await run('webhook', 'list')).out).toMatch(/ 10000\+ /)
+    expect((await run('webhook', 'list', '--json')).json()).toMatchObject({
+      webhooks: [{ events_pending: 10_000 }],
     })
   })
 
@@ -244,24 +244,24 @@ describe('stream list', () => {
       `insert into webhooks_stream (tenant_id, webhook_id, bucket, mode)
        select 'tn_' || n % 3, 'wh_' || n, 0, 'array' from generate_series(1, 450) n`,
     )
-    const { streams } = (await run('stream', 'list', '--json')).json()
+    const { webhooks: streams } = (await run('webhook', 'list', '--json')).json()
     expect(new Set(streams.map((one: { webhook_id: string }) => one.webhook_id)).size).toBe(450)
   })
 
   it('says so when there are none', async () => {
-    expect(await run('stream', 'list')).toMatchObject({ code: 0, out: 'No webhooks\n' })
+    expect(await run('webhook', 'list')).toMatchObject({ code: 0, out: 'No webhooks\n' })
   })
 })
 
-describe('stream pause and resume', () => {
+describe('webhook pause and resume', () => {
   it('pause keeps the first time, and touches no other webhook', async () => {
     await addStream('wh_1')
     await addStream('wh_2')
-    const { code, out, err } = await run('stream', 'pause', 'wh_1')
+    const { code, out, err } = await run('webhook', 'pause', 'wh_1')
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toMatch(/^Paused wh_1 of tn_a since \S+Z: .*\n.*POSTRIDER_RETENTION/)
     const since = (await streamOf('wh_1'))?.paused_at
-    const again = (await run('stream', 'pause', 'wh_1', '--json')).json()
+    const again = (await run('webhook', 'pause', 'wh_1', '--json')).json()
     expect(again).toMatchObject({ webhook_id: 'wh_1', tenant_id: 'tn_a' })
     expect(new Date(again.paused_at)).toEqual(since)
     expect(await streamOf('wh_2')).toMatchObject({ paused_at: null })
@@ -270,17 +270,17 @@ describe('stream pause and resume', () => {
   it('pause says that the webhook is inactive, and so does the list', async () => {
     await addStream('wh_1')
     await database.db.query('update webhooks_subscription set active = false')
-    const { out } = await run('stream', 'pause', 'wh_1')
+    const { out } = await run('webhook', 'pause', 'wh_1')
     expect(out).toContain('The webhook is inactive: its events are recorded, and none waits.')
     expect(out).not.toContain('POSTRIDER_RETENTION')
-    expect((await run('stream', 'list')).out).toMatch(/ paused, inactive {2,}0 /)
-    const { streams } = (await run('stream', 'list', '--json')).json()
+    expect((await run('webhook', 'list')).out).toMatch(/ paused, inactive {2,}0 /)
+    const { webhooks: streams } = (await run('webhook', 'list', '--json')).json()
     expect(streams).toMatchObject([{ state: 'paused', active: false }])
   })
 
   it('pause ends with 1 for a deleted webhook whose events are being discarded', async () => {
     await addStream('wh_1', { isDeleted: true })
-    expect(await run('stream', 'pause', 'wh_1')).toMatchObject({
+    expect(await run('webhook', 'pause', 'wh_1')).toMatchObject({
       ...{ code: 1, out: '', err: expect.stringMatching(/^wh_1 is deleted: /) },
     })
     expect(await streamOf('wh_1')).toMatchObject({ paused_at: null })
@@ -288,7 +288,7 @@ describe('stream pause and resume', () => {
 
   it('resume makes the stream due at once, as if it had never failed', async () => {
     await addStream('wh_1', { state: 'idle', isPaused: true, failingFor: '4 days' })
-    const { code, out } = await run('stream', 'resume', 'wh_1')
+    const { code, out } = await run('webhook', 'resume', 'wh_1')
     expect({ code, out }).toEqual({
       code: 0,
       out: 'Resumed wh_1 of tn_a: running dispatchers try it within a second.\n',
@@ -297,7 +297,7 @@ describe('stream pause and resume', () => {
       ...{ state: 'active', paused_at: null, is_due: true },
       ...{ fail_count: 0, first_failure_at: null },
     })
-    expect((await run('stream', 'resume', 'wh_1', '--json')).json()).toEqual({
+    expect((await run('webhook', 'resume', 'wh_1', '--json')).json()).toEqual({
       ...{ webhook_id: 'wh_1', tenant_id: 'tn_a', paused_at: null, active: true, parked_due: 0 },
     })
   })
@@ -307,15 +307,15 @@ describe('stream pause and resume', () => {
     [{ isDeleted: true }, 'deleted'],
   ])('resume says what happens to the queue of %j', async (o, word) => {
     await addStream('wh_1', { isPaused: true, ...o })
-    expect((await run('stream', 'resume', 'wh_1')).out).toBe(
+    expect((await run('webhook', 'resume', 'wh_1')).out).toBe(
       `Resumed wh_1 of tn_a: but the webhook is ${word}, so running dispatchers discard what is queued for it.\n`,
     )
   })
 
   it.each(['pause', 'resume'])('%s ends with 1 for an unknown webhook', async (verb) => {
-    expect(await run('stream', verb, 'wh_absent')).toEqual({
+    expect(await run('webhook', verb, 'wh_absent')).toEqual({
       ...{ code: 1, out: '', err: 'There is no webhook wh_absent\n', json: expect.anything() },
     })
-    expect(await run('stream', verb)).toMatchObject({ code: 2 })
+    expect(await run('webhook', verb)).toMatchObject({ code: 2 })
   })
 })

@@ -1,4 +1,4 @@
-/** `postrider stream`: the way of events to one webhook, as the operator sees and steers it. */
+/** `postrider webhook list`, `pause`, `resume` and `replay`: the way of events to webhooks, over all tenants. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
@@ -13,14 +13,17 @@ import {
   pendingMax,
   replayStream,
   resumeStream,
+  searchWebhooks,
 } from '../webhooks/index.ts'
-import { json, named, type OnDatabase, type Result, table } from './output.ts'
+import { json, named, type OnDatabase, ofTenant, type Result, table } from './output.ts'
+import { ownerOf } from './read-all.ts'
 
-export function addStreamCommands(program: Command, onDatabase: OnDatabase): void {
-  const stream = program.command('stream').description('webhooks: waiting events and failures')
-  stream
+export function addStreamCommands(group: Command, onDatabase: OnDatabase): void {
+  group
     .command('list')
-    .description('list all webhooks with their waiting events')
+    .description(
+      'list webhooks with their waiting events, those of mailboxes and inbound domains too',
+    )
     .option(
       '--failing',
       'only those whose last request failed, or whose receiver refuses everything',
@@ -28,23 +31,38 @@ export function addStreamCommands(program: Command, onDatabase: OnDatabase): voi
     .addOption(new Option('--tenant <tenant_id>', 'only those of a tenant'))
     .addOption(json())
     .action(onDatabase((db, options: ListOptions) => listResult(db, options)))
-  stream
+  group
     .command('pause')
     .description('stop sending to a webhook, and keep its events')
     .argument('<webhook_id>')
+    .addOption(ofTenant(OF_ID))
     .addOption(json())
-    .action(onDatabase((db, webhookId: string) => pauseResult(db, webhookId)))
-  stream
+    .action(
+      onDatabase(async (db, webhookId: string, options: OfTenant) => {
+        await checkOwner(db, webhookId, options)
+        return await pauseResult(db, webhookId)
+      }),
+    )
+  group
     .command('resume')
     .description('end a pause or a back-off: the webhook is tried at once, parked events too')
     .argument('<webhook_id>')
+    .addOption(ofTenant(OF_ID))
     .addOption(json())
-    .action(onDatabase((db, webhookId: string) => resumeResult(db, webhookId)))
+    .action(
+      onDatabase(async (db, webhookId: string, options: OfTenant) => {
+        await checkOwner(db, webhookId, options)
+        return await resumeResult(db, webhookId)
+      }),
+    )
 
-  const replay = onDatabase((db, webhookId: string, options: ReplayOptions, _command: Command) =>
-    replayResult(db, webhookId, options),
+  const replay = onDatabase(
+    async (db, webhookId: string, options: ReplayOptions, _command: Command) => {
+      await checkOwner(db, webhookId, options)
+      return await replayResult(db, webhookId, options)
+    },
   )
-  stream
+  group
     .command('replay')
     .description('send recorded events to a webhook again, behind live events')
     .argument('<webhook_id>')
@@ -56,6 +74,7 @@ export function addStreamCommands(program: Command, onDatabase: OnDatabase): voi
     .addOption(new Option('--until <when>', 'until then').argParser(readInstant))
     .option('--undelivered', 'only events that are in no delivered delivery')
     .option('--ref-id <ref_id>', 'only those of one email')
+    .addOption(ofTenant(OF_ID))
     .addOption(json())
     .action(async (webhookId: string, options: ReplayOptions, command: Command) => {
       const { since, undelivered, refId } = options
@@ -65,9 +84,20 @@ export function addStreamCommands(program: Command, onDatabase: OnDatabase): voi
     })
 }
 
-interface ListOptions {
-  readonly failing?: true
+const OF_ID = 'whose it must be'
+
+interface OfTenant {
   readonly tenant?: string
+}
+
+/** Streams outlive their webhooks: without a tenant, they are found by themselves. */
+async function checkOwner(db: Db, id: string, { tenant }: OfTenant): Promise<void> {
+  if (tenant !== undefined)
+    await ownerOf(db, { what: 'webhook', id, search: searchWebhooks }, tenant)
+}
+
+interface ListOptions extends OfTenant {
+  readonly failing?: true
 }
 
 async function listResult(db: Db, options: ListOptions): Promise<Result> {
@@ -84,11 +114,11 @@ async function listResult(db: Db, options: ListOptions): Promise<Result> {
   const lines = streams.map((one) => lineOf(one, nowMs))
   const text = lines.length === 0 ? 'No webhooks' : table([HEAD, ...lines])
   const hasParked = streams.some((one) => one.deliveries_parked > 0)
-  return { json: { streams }, text: hasParked ? `${text}\n\n${PARKED_HINT}` : text }
+  return { json: { webhooks: streams }, text: hasParked ? `${text}\n\n${PARKED_HINT}` : text }
 }
 
 const PARKED_HINT =
-  'Parked: events that their receiver refuses one by one. GET /v1/webhook/deliveries?status=parked names them; stream resume tries them at once.'
+  'Parked: events that their receiver refuses one by one. GET /v1/webhook/deliveries?status=parked names them; webhook resume tries them at once.'
 
 const HEAD = [
   'WEBHOOK',
@@ -166,7 +196,7 @@ async function resumeResult(db: Db, webhookId: string): Promise<Result> {
   }
 }
 
-interface ReplayOptions {
+interface ReplayOptions extends OfTenant {
   readonly since?: string
   readonly until?: string
   readonly undelivered?: true
@@ -195,7 +225,7 @@ async function replayResult(db: Db, webhookId: string, options: ReplayOptions): 
       ? 'no recorded event matches with its switch on, or all of them wait already.'
       : paused_at === null
         ? 'they go behind live events; running dispatchers find them within a second.'
-        : `it is paused since ${toSeconds(paused_at)}, so they wait until postrider stream resume ${webhookId}.`
+        : `it is paused since ${toSeconds(paused_at)}, so they wait until postrider webhook resume ${webhookId}.`
   return {
     json: { webhook_id: webhookId, tenant_id: tenantId, replayed, paused_at },
     text: `Replayed ${replayedEvents} to ${webhookId} of ${tenantId}: ${follows}`,

@@ -1,4 +1,4 @@
-/** `postrider suppressions review`: what suppressions for a bounce rest on, judged again. */
+/** `postrider suppression review`: what suppressions for a bounce rest on, judged again. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { emptyTables } from '../../test/empty-tables.ts'
 import { type CallbackAccount, useFeedback } from '../../test/feedback.ts'
@@ -26,7 +26,7 @@ async function run(...args: string[]) {
   let [out, err] = ['', '']
   const env = { POSTRIDER_DATABASE_URL: world.url }
   const io = { env, out: (text: string) => (out += text), err: (text: string) => (err += text) }
-  const code = await runCli(['suppressions', 'review', ...args], io)
+  const code = await runCli(['suppression', 'review', ...args], io)
   return { code, out, err, json: () => JSON.parse(out) }
 }
 

@@ -1,4 +1,4 @@
-/** `postrider suppressions`: addresses that get no mail, over all tenants. */
+/** `postrider suppression review`: bounces behind suppressions, judged again, over all tenants. */
 import { type Command, Option } from 'commander'
 import type { Config } from '../config.ts'
 import { type ReviewedSuppression, reviewSuppressions } from '../feedback/index.ts'
@@ -22,11 +22,8 @@ interface ReviewOptions {
   readonly json?: boolean
 }
 
-export function addSuppressionCommands(program: Command, deps: SuppressionCommandDeps): void {
-  const suppressions = program
-    .command('suppressions')
-    .description('addresses that get no mail, and why')
-  suppressions
+export function addReviewCommand(group: Command, deps: SuppressionCommandDeps): void {
+  group
     .command('review')
     .description('list suppressions for a bounce whose reports do not suffice, or are gone')
     .option('--apply', 'lift those whose reports do not suffice')

@@ -50,7 +50,9 @@ export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps)
     .action(deps.onDatabase((db, id: string) => change(db, id, { state: 'active' })))
   tenant
     .command('delete')
-    .description('delete a tenant with everything that it has; it cannot be undone')
+    .description(
+      'delete a tenant with everything that it has, its users without another tenant too; it cannot be undone',
+    )
     .argument('<tenant_id>')
     .requiredOption('--confirm <name>', 'its name')
     .addOption(json())
@@ -101,7 +103,7 @@ async function deleteResult(db: Db, tenantId: string, confirm: string): Promise<
   const tenant = await named(`There is no tenant ${tenantId}`, () =>
     audited(db, { operation: 'deleteTenant', target: tenantId, work }),
   )
-  const text = `${tenantId} sends nothing more, and has no key. A running service with the role janitor removes the rest within 24 hours.`
+  const text = `${tenantId} sends nothing more, and has no key. A running service with the role janitor removes the rest within 24 hours, and with it the users who have no other tenant.`
   return { json: { tenant }, text }
 }
 

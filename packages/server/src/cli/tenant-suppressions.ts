@@ -1,4 +1,4 @@
-/** `postrider suppression`: the addresses that one tenant does not send to, as its own keys see them. */
+/** `postrider suppression`: the addresses that a tenant does not send to. */
 import { createReadStream } from 'node:fs'
 import {
   type Suppression,
@@ -26,8 +26,9 @@ import {
   pageOfSuppressions,
   subscribeEmail,
 } from '../suppressions/index.ts'
-import { json, named, type OnDatabase, type Result, table } from './output.ts'
-import { tenantIdsOf } from './read-all.ts'
+import { json, named, type OnDatabase, ofTenant, type Result, table } from './output.ts'
+import { theTenant } from './read-all.ts'
+import { addReviewCommand } from './suppressions.ts'
 
 export interface TenantSuppressionDeps {
   readonly config: () => Config
@@ -42,7 +43,7 @@ const LISTED_MAX = 50
 const OPERATOR = 'operator'
 
 interface OfTenant {
-  readonly tenant: string
+  readonly tenant?: string
 }
 interface ListOptions extends OfTenant {
   readonly reason?: SuppressionReason
@@ -61,11 +62,7 @@ export function addTenantSuppressionCommands(program: Command, deps: TenantSuppr
     .command('suppression')
     .description('addresses that a tenant does not send to')
   const command = (name: string, about: string) =>
-    group
-      .command(name)
-      .description(about)
-      .requiredOption('--tenant <tenant_id>', 'the tenant')
-      .addOption(json())
+    group.command(name).description(about).addOption(ofTenant()).addOption(json())
   const reason = () => new Option('--reason <reason>', 'why').choices(suppressionReasons)
 
   command('list', 'list the newest suppressions')
@@ -97,6 +94,7 @@ export function addTenantSuppressionCommands(program: Command, deps: TenantSuppr
         importResult({ db, log: deps.log }, file, options),
       ),
     )
+  addReviewCommand(group, deps)
   command('export', 'print all suppressions as CSV').action((options: OfTenant) =>
     withCurrentDatabase({ config: deps.config(), log: deps.log }, (db) =>
       printAll(db, options, deps.out),
@@ -104,9 +102,8 @@ export function addTenantSuppressionCommands(program: Command, deps: TenantSuppr
   )
 }
 
-async function tenantOf(db: Db, { tenant }: OfTenant): Promise<string> {
-  await tenantIdsOf(db, tenant)
-  return tenant
+function tenantOf(db: Db, { tenant }: OfTenant): Promise<string> {
+  return theTenant(db, tenant)
 }
 
 async function listResult(db: Db, options: ListOptions): Promise<Result> {
@@ -140,13 +137,13 @@ function toSeconds(at: string): string {
   return `${at.slice(0, 19)}Z`
 }
 
-function absence(email: string, { tenant }: OfTenant): string {
-  return `${printable(email)} is not suppressed for ${tenant}`
+function absence(email: string, tenantId: string): string {
+  return `${printable(email)} is not suppressed for ${tenantId}`
 }
 
 async function showResult(db: Db, email: string, options: OfTenant): Promise<Result> {
   const tenantId = await tenantOf(db, options)
-  const suppression = await named(absence(email, options), () =>
+  const suppression = await named(absence(email, tenantId), () =>
     getSuppression({ db }, tenantId, email),
   )
   return { json: { suppression }, text: table([HEAD, lineOf(suppression)]) }
@@ -167,7 +164,7 @@ async function addResult(db: Db, email: string, options: AddOptions): Promise<Re
 async function removeResult(db: Db, email: string, options: OfTenant): Promise<Result> {
   const tenantId = await tenantOf(db, options)
   if (!(await subscribeEmail({ db }, { tenantId, email })))
-    throw new ApiError('not_found', { message: absence(email, options) })
+    throw new ApiError('not_found', { message: absence(email, tenantId) })
   return {
     json: { email, tenant_id: tenantId },
     text: `Removed: mail to ${printable(email)} is sent again`,

@@ -95,10 +95,13 @@ async function createTenantResult(db: Db, name: string): Promise<Result> {
 async function listTenantsResult(db: Db): Promise<Result> {
   const tenants = await everyTenant(db)
   const lines = tenants.map(({ tenant_id, created_at, state, name }) => [
-    ...[tenant_id, created_at, state === 'active' ? '' : state, name],
+    ...[tenant_id, created_at, state, name],
   ])
-  return { json: { tenants }, text: lines.length === 0 ? 'No tenants' : table(lines) }
+  return { json: { tenants }, text: lines.length === 0 ? 'No tenants' : table([TENANTS, ...lines]) }
 }
+
+const TENANTS = ['TENANT', 'CREATED', 'STATE', 'NAME']
+const KEYS = ['KEY', 'CREATED', 'SCOPES', 'REVOKED', 'EXPIRES', 'NAME']
 
 async function createKeyResult(db: Db, tenantId: string, options: KeyOptions): Promise<Result> {
   const work = () =>
@@ -134,11 +137,11 @@ async function listKeysResult(db: Db, tenantId: string): Promise<Result> {
     key.key_id,
     key.created_at,
     key.scopes.length === 0 ? 'everything' : key.scopes.join(','),
-    key.revoked_at === null ? '' : `revoked ${key.revoked_at}`,
-    key.expires_at === null ? '' : `expires ${key.expires_at}`,
-    key.name ?? '',
+    key.revoked_at ?? '-',
+    key.expires_at ?? '-',
+    key.name ?? '-',
   ])
-  return { json: { keys }, text: lines.length === 0 ? 'No keys' : table(lines) }
+  return { json: { keys }, text: lines.length === 0 ? 'No keys' : table([KEYS, ...lines]) }
 }
 
 function readExpiry(text: string): string {

@@ -9,6 +9,7 @@ import { heloNameOf } from '../ehlo-hostname.ts'
 import {
   createAccessTokens,
   createNoteDeactivated,
+  searchMailers,
   type TracedLogin,
   traceLogin,
   trySmtp,
@@ -21,6 +22,7 @@ import { createKeyRing } from '../platform/secrets/index.ts'
 import { requireSecrets } from '../platform/secrets/stored-secrets.ts'
 import { createWakeups } from '../webhooks/index.ts'
 import { named } from './output.ts'
+import { ownerOf } from './read-all.ts'
 
 export interface Tried {
   readonly mailer?: {
@@ -44,12 +46,14 @@ export interface Tried {
 /** With what is stored of a mailer. */
 export function tryMailer(
   o: { readonly config: Config; readonly log: Logger },
-  tenantId: string,
+  tenant: string | undefined,
   mailerId: string,
 ): Promise<Tried> {
   const keyRing = createKeyRing(requireSecrets(o.config).secretKeys)
   return withCurrentDatabase(o, (db) =>
     withEgress(o.config, async (egress) => {
+      const of = { what: 'mailer', id: mailerId, search: searchMailers }
+      const tenantId = await ownerOf(db, of, tenant)
       const accessTokens = createAccessTokens({
         db,
         egress,

@@ -36,8 +36,12 @@ it('user invite prints a link for the first user, and then for each that is name
   const { tenant_id } = (await run('tenant', 'create', 'Acme', '--json')).json()
   const invite = ['user', 'invite', 'Ada@example.com']
   expect(await run(...invite)).toMatchObject({ code: 1, err: expect.stringContaining('--role') })
+  const other = (await run('tenant', 'create', 'Other', '--json')).json().tenant_id
   const alone = await run(...invite, '--role', 'owner')
-  expect(alone).toMatchObject({ code: 1, err: expect.stringContaining('tenants must name') })
+  expect(alone).toMatchObject({ code: 1, err: expect.stringContaining('name one with --tenant') })
+  await run('tenant', 'delete', other, '--confirm', 'Other')
+  const gone = await run(...invite, '--role', 'owner', '--tenant', other)
+  expect(gone).toMatchObject({ code: 1, err: `There is no tenant ${other}\n` })
   const options = ['--role', 'owner', '--tenant', tenant_id, '--no-content', '--json']
   const made = (await run(...invite, ...options)).json()
   expect(made.invitation_url).toMatch(/^https:\/\/mail\.example\.com\/app\/invitation#\w{43}$/)

@@ -1,5 +1,5 @@
 /** `postrider user`. The commands share their use cases with the admin API. */
-import { type UserRole, userRoles } from '@postrider/contract'
+import { operatorRoles, type UserRole, userRoles } from '@postrider/contract'
 import { type Command, Option } from 'commander'
 import type { Config } from '../config.ts'
 import {
@@ -15,7 +15,7 @@ import type { Db } from '../platform/db/index.ts'
 import { ApiError, validationError } from '../platform/errors.ts'
 import { audited } from './audited.ts'
 import { json, named, type OnDatabase, type Result, table } from './output.ts'
-import { readAll } from './read-all.ts'
+import { readAll, tenantIdsOf, theTenant } from './read-all.ts'
 
 interface Deps {
   readonly onDatabase: OnDatabase
@@ -38,7 +38,10 @@ export function addUserCommands(program: Command, { onDatabase, config }: Deps):
     )
     .argument('[email]')
     .addOption(new Option('--role <role>', 'of a new user').choices(userRoles))
-    .option('--tenant <tenant_id...>', 'of a new user with a role in tenants')
+    .option(
+      '--tenant <tenant_id...>',
+      'of a new user with a role in tenants; where there are several',
+    )
     .option('--name <name>', 'of a new user; without: the address')
     .option('--content', 'the new user may read the content of mail')
     .option('--no-content', 'the new user may not read the content of mail')
@@ -94,9 +97,10 @@ async function inviteResult(
     const url = await audited(deps.db, { operation: 'user invite', target: known, work })
     return shownLink(known, url, 'There is this user already, with the same rights as before.')
   }
-  const { role, tenant: tenants, name = email, content } = options
+  const { role, name = email, content } = options
   if (role === undefined)
     throw validationError({ path: '/--role', message: `is required: ${userRoles.join(', ')}` })
+  const tenants = await tenantsOf(deps.db, role, options.tenant)
   const body = {
     ...{ email, name, role },
     ...(tenants === undefined ? {} : { tenants: [...new Set(tenants)] }),
@@ -110,12 +114,21 @@ async function inviteResult(
   return shownLink(user.userId, invitationUrl, `Invited as ${role}.`)
 }
 
+/** Those that are named; for a role in tenants the only one there is. */
+async function tenantsOf(db: Db, role: UserRole, named: readonly string[] | undefined) {
+  for (const tenant of named ?? []) await tenantIdsOf(db, tenant)
+  const isOperator = operatorRoles.some((one) => one === role)
+  return named === undefined && !isOperator ? [await theTenant(db, undefined)] : named
+}
+
 function shownLink(userId: string, url: string, text: string): Result {
   return {
     json: { user_id: userId, invitation_url: url },
     text: `${text} This link sets the password. It works once, for 7 days:\n\n  ${url}`,
   }
 }
+
+const HEAD = ['USER', 'ADDRESS', 'ROLE', 'STATE', 'TENANTS', 'NAME']
 
 async function listResult(db: Db): Promise<Result> {
   const users = await readAll(async (pageToken) => {
@@ -124,9 +137,9 @@ async function listResult(db: Db): Promise<Result> {
   })
   const lines = users.map((user) => [
     ...[user.user_id, user.email, user.role ?? 'no role', user.state],
-    ...[user.tenants.join(','), user.name],
+    ...[user.tenants.length === 0 ? '-' : user.tenants.join(','), user.name],
   ])
-  return { json: { users }, text: lines.length === 0 ? 'No users' : table(lines) }
+  return { json: { users }, text: lines.length === 0 ? 'No users' : table([HEAD, ...lines]) }
 }
 
 async function deleteResult(db: Db, who: string): Promise<Result> {

@@ -42,8 +42,10 @@ describe('postrider webhook', () => {
       webhook_id: webhookId,
       status: { state: 'active', backlog: 1 },
     })
-    expect((await ofA('pause', webhookId)).out).toMatch(/state +paused/)
-    expect((await ofA('resume', webhookId)).out).toMatch(/state +active/)
+    expect((await run('status', webhookId)).out).toMatch(/state +active/)
+    expect((await ofA('pause', webhookId)).out).toContain(`Paused ${webhookId} of tn_a`)
+    expect((await run('status', webhookId)).out).toMatch(/state +paused/)
+    expect((await run('resume', webhookId)).out).toContain(`Resumed ${webhookId} of tn_a`)
     await (await world.dispatcher()).runOnce()
     expect((await ofA('deliveries', '--json')).json().deliveries).toMatchObject([
       { webhook_id: webhookId, status: 'delivered' },
@@ -55,11 +57,13 @@ describe('postrider webhook', () => {
   it('sends a test event, and shows what the receiver answers', async () => {
     receiver.setScript([{ status: 500, body: 'not now s3cret' }])
     const { code, json } = await ofA('test', webhookId, 'MAIL_BOUNCE', '--json')
-    expect(code).toBe(0)
+    expect(code).toBe(1)
     expect(json()).toMatchObject({ test: { accepted: false, status: 500 } })
     expect(JSON.stringify(json())).not.toContain('s3cret')
     expect(receiver.requests[0]?.header('x-secret')).toBe('s3cret')
-    expect((await ofA('test', webhookId, 'MAIL_BOUNCE')).out).toMatch(/accepted +yes/)
+    const accepted = await ofA('test', webhookId, 'MAIL_BOUNCE')
+    expect([accepted.code, accepted.out]).toEqual([0, expect.stringMatching(/accepted +yes/)])
+    expect(accepted.out).not.toContain('POSTRIDER_')
     expect((await ofA('test', webhookId, 'NONE')).err).toContain('event must be one of')
   })
 
@@ -72,6 +76,9 @@ describe('postrider webhook', () => {
     const test = await run('test', webhookId, 'MAIL_BOUNCE', '--tenant', 'tn_b')
     expect([test.code, test.err]).toEqual([1, `tn_b has no webhook ${webhookId}\n`])
     expect(receiver.requests).toHaveLength(0)
-    expect((await run('list')).code).toBe(2)
+    expect(await run('status', 'wh_x')).toMatchObject({
+      code: 1,
+      err: 'There is no webhook wh_x\n',
+    })
   })
 })

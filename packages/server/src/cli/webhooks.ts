@@ -1,4 +1,4 @@
-/** `postrider webhook`: the webhooks of one tenant, as its own keys see them. */
+/** `postrider webhook`: webhooks, what waits for them, and what their receivers answer. */
 import {
   type EventName,
   eventNames,
@@ -22,23 +22,23 @@ import {
   createTargetCache,
   getWebhookStatus,
   listDeliveries,
-  listStreams,
-  pauseWebhook,
-  resumeWebhook,
+  searchWebhooks,
   sendTestEvent,
 } from '../webhooks/index.ts'
-import { json, named, type OnDatabase, type Result, table } from './output.ts'
-import { tenantIdsOf } from './read-all.ts'
+import { json, type OnDatabase, ofTenant, type Result, table } from './output.ts'
+import { ownerOf, theTenant } from './read-all.ts'
+import { addStreamCommands } from './streams.ts'
 import { withEgress } from './try-login.ts'
 
 export interface WebhookCommandDeps {
   readonly config: () => Config
   readonly log: Logger
   readonly onDatabase: OnDatabase
+  readonly setExitCode: (code: number) => void
 }
 
 interface OfTenant {
-  readonly tenant: string
+  readonly tenant?: string
 }
 interface DeliveriesOptions extends OfTenant {
   readonly status?: WebhookDeliveryStatus
@@ -49,42 +49,21 @@ const LISTED_MAX = 50
 
 export function addWebhookCommands(program: Command, deps: WebhookCommandDeps): void {
   const { onDatabase } = deps
-  const group = program.command('webhook').description('the webhooks of a tenant')
+  const group = program
+    .command('webhook')
+    .description('webhooks: waiting events, failures, pauses, tests and deliveries')
   const command = (name: string, about: string) =>
-    group
-      .command(name)
-      .description(about)
-      .requiredOption('--tenant <tenant_id>', 'the tenant')
-      .addOption(json())
-  command('list', 'list all webhooks, those of mailboxes and inbound domains too').action(
-    onDatabase((db, options: OfTenant) => listResult(db, options)),
-  )
+    group.command(name).description(about).addOption(ofTenant()).addOption(json())
+  addStreamCommands(group, onDatabase)
   command('status', 'show where a webhook stands, and what waits for it')
     .argument('<webhook_id>')
     .action(onDatabase((db, id: string, options: OfTenant) => statusResult(db, id, options)))
-  command('pause', 'send nothing to a webhook, and keep its events')
-    .argument('<webhook_id>')
-    .action(
-      onDatabase((db, id: string, options: OfTenant) =>
-        changed(db, id, options, (key) => pauseWebhook({ db }, key)),
-      ),
-    )
-  command('resume', 'send what waited, in order')
-    .argument('<webhook_id>')
-    .action(
-      onDatabase((db, id: string, options: OfTenant) =>
-        // Running dispatchers find it within a second.
-        changed(db, id, options, (key) =>
-          resumeWebhook({ db, wakeups: { wake: () => undefined } }, key),
-        ),
-      ),
-    )
   command('test', 'send a made-up event, and show what the receiver answers')
     .argument('<webhook_id>')
     .argument('<event>', `such as ${eventNames[0]}`)
     .action(
       onDatabase((db, id: string, event: string, options: OfTenant) =>
-        testResult({ db, log: deps.log, config: deps.config() }, { id, event }, options),
+        testResult({ db, ...deps, config: deps.config() }, { id, event }, options),
       ),
     )
   command('deliveries', 'list the newest deliveries')
@@ -92,40 +71,14 @@ export function addWebhookCommands(program: Command, deps: WebhookCommandDeps): 
     .action(onDatabase((db, options: DeliveriesOptions) => deliveriesResult(db, options)))
 }
 
-async function listResult(db: Db, { tenant }: OfTenant): Promise<Result> {
-  const [tenantId] = await tenantIdsOf(db, tenant)
-  const webhooks = await listStreams({ db }, { tenantId: tenantId ?? tenant })
-  const lines = webhooks.map((one) => [
-    one.webhook_id,
-    one.owner ?? one.event ?? '-',
-    one.state,
-    String(one.events_pending),
-    one.origin ?? '-',
-  ])
-  const head = ['WEBHOOK', 'EVENT', 'STATE', 'PENDING', 'ORIGIN']
-  return {
-    json: { webhooks },
-    text: lines.length === 0 ? 'No webhooks' : table([head, ...lines]),
-  }
+function tenantOf(db: Db, id: string, { tenant }: OfTenant): Promise<string> {
+  return ownerOf(db, { what: 'webhook', id, search: searchWebhooks }, tenant)
 }
 
-type Key = { readonly tenantId: string; readonly webhookId: string }
-
-async function changed(
-  db: Db,
-  webhookId: string,
-  { tenant: tenantId }: OfTenant,
-  work: (key: Key) => Promise<WebhookStatus>,
-): Promise<Result> {
-  await tenantIdsOf(db, tenantId)
-  const status = await named(`${tenantId} has no webhook ${printable(webhookId)}`, () =>
-    work({ tenantId, webhookId }),
-  )
+async function statusResult(db: Db, webhookId: string, options: OfTenant): Promise<Result> {
+  const tenantId = await tenantOf(db, webhookId, options)
+  const status = await getWebhookStatus({ db }, { tenantId, webhookId })
   return { json: { webhook_id: webhookId, status }, text: statusText(status) }
-}
-
-function statusResult(db: Db, webhookId: string, options: OfTenant): Promise<Result> {
-  return changed(db, webhookId, options, (key) => getWebhookStatus({ db }, key))
 }
 
 function statusText(status: WebhookStatus): string {
@@ -138,22 +91,29 @@ function statusText(status: WebhookStatus): string {
 }
 
 async function testResult(
-  { db, log, config }: { readonly db: Db; readonly log: Logger; readonly config: Config },
+  {
+    db,
+    log,
+    config,
+    setExitCode,
+  }: Pick<WebhookCommandDeps, 'log' | 'setExitCode'> & {
+    readonly db: Db
+    readonly config: Config
+  },
   { id: webhookId, event }: { readonly id: string; readonly event: string },
-  { tenant: tenantId }: OfTenant,
+  options: OfTenant,
 ): Promise<Result> {
-  await tenantIdsOf(db, tenantId)
+  const tenantId = await tenantOf(db, webhookId, options)
   const keyRing = createKeyRing(requireSecrets(config).secretKeys)
   const order = { event: event as EventName, traceparent: startTrace() }
   const test = await withEgress(config, (egress) =>
-    named(`${tenantId} has no webhook ${printable(webhookId)}`, () =>
-      sendTestEvent(
-        { db, tests: testsOf({ config, egress, keyRing, log }) },
-        { tenantId, webhookId },
-        order,
-      ),
+    sendTestEvent(
+      { db, tests: testsOf({ config, egress, keyRing, log }) },
+      { tenantId, webhookId },
+      order,
     ),
   )
+  if (!test.accepted) setExitCode(1)
   const lines = [
     ['accepted', test.accepted ? 'yes' : 'no'],
     ['status', String(test.status ?? '-')],
@@ -161,8 +121,13 @@ async function testResult(
     ['error', printable(test.error ?? '-')],
     ['response', printable(test.response ?? '-')],
   ]
-  return { json: { webhook_id: webhookId, test }, text: table(lines) }
+  const note = test.status === null ? `\n\n${OWN_SETTINGS}` : ''
+  return { json: { webhook_id: webhookId, test }, text: `${table(lines)}${note}` }
 }
+
+/** The running service may have been given other variables than this command. */
+const OWN_SETTINGS =
+  'This result is for the POSTRIDER_* variables of this command, such as POSTRIDER_ALLOW_NETWORKS and POSTRIDER_ALLOW_HTTP_WEBHOOKS; a running service may have others.'
 
 type Tests = Parameters<typeof sendTestEvent>[0]['tests']
 
@@ -185,7 +150,7 @@ function testsOf(
 }
 
 async function deliveriesResult(db: Db, options: DeliveriesOptions): Promise<Result> {
-  const [tenantId = ''] = await tenantIdsOf(db, options.tenant)
+  const tenantId = await theTenant(db, options.tenant)
   const { status } = options
   const { deliveries } = await listDeliveries({ db }, tenantId, {
     pageSize: LISTED_MAX,

@@ -80,7 +80,7 @@ describe('webhooks', () => {
     await addStream('wh_4', '9 days', { isGivenUp: true })
     expect(await finding('webhooks')).toMatchObject({
       state: 'warning',
-      detail: '3 fail, the longest wh_3 of tn_a for 6d: see postrider stream list --failing',
+      detail: '3 fail, the longest wh_3 of tn_a for 6d: see postrider webhook list --failing',
     })
   })
 })

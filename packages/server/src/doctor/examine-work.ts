@@ -91,7 +91,7 @@ async function checkFailing(q: Queryable, figures: readonly StreamFigures[]): Pr
   return {
     check,
     state: failingMs > FAILING_MS_MAX ? 'warning' : 'ok',
-    detail: `${failing} fail, the longest ${since}${paused}: see postrider stream list --failing`,
+    detail: `${failing} fail, the longest ${since}${paused}: see postrider webhook list --failing`,
   }
 }
 
@@ -107,7 +107,7 @@ async function checkGivenUp(q: Queryable): Promise<Finding> {
   const check = 'given-up events'
   const givenUp = await countGivenUp(q, COUNT_MAX)
   if (givenUp === 0) return { check, state: 'ok', detail: 'none of the last day' }
-  const detail = `${atLeast(givenUp)} in the last day, and not delivered since: postrider stream replay --undelivered sends them again`
+  const detail = `${atLeast(givenUp)} in the last day, and not delivered since: postrider webhook replay --undelivered sends them again`
   return { check, state: 'warning', detail }
 }
 

@@ -19,10 +19,10 @@ export const fixes: Readonly<Record<string, string>> = {
   sender: 'Start a process with the role sender on this database.',
   dispatcher: 'Start a process with the role dispatcher on this database.',
   mailbox: 'Start a process with the role mailbox on this database.',
-  webhooks: 'Run postrider stream list --failing, and tell the owners of the receivers.',
+  webhooks: 'Run postrider webhook list --failing, and tell the owners of the receivers.',
   'parked events':
-    'Run postrider stream list; the receivers refuse single events, and their owners can see why.',
-  'given-up events': 'When the receiver works again, run postrider stream replay --undelivered.',
+    'Run postrider webhook list; the receivers refuse single events, and their owners can see why.',
+  'given-up events': 'When the receiver works again, run postrider webhook replay --undelivered.',
   'webhook backlog': 'Start another process with the role dispatcher, or look for a slow database.',
   callbacks: 'Start a process with the role tracker; see docs/operations/troubleshoot.md.',
   'day partitions': 'Look in the log of a running service for day_partitions.failed.',

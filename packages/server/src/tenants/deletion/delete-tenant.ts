@@ -18,7 +18,7 @@ export async function deleteTenant(
     if (tenant.name !== confirm)
       throw validationError({
         path: '/confirm',
-        message: `must be the name of the tenant ${tenantId}, letter by letter: getTenant shows it`,
+        message: `must be the name of the tenant ${tenantId}, letter by letter: getTenant and \`postrider tenant show\` have it`,
       })
     if (tenant.state !== 'deleting') await beginDeletion(tx, tenantId)
     return toWireTenant({ ...tenant, state: 'deleting' })
