@@ -65,7 +65,18 @@ const READS_AFTER_MS = 3_500
 const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36'
 
-const { values: options } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
+const { values: options } = parseArgs({
+  options: {
+    keep: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (options.help) {
+  process.stdout.write(
+    'npm run demo [-- --keep]\n\nSends mail on scripted servers for a minute, and shows the webhooks.\n  --keep  goes on until Ctrl-C, to look around in the dashboard\n',
+  )
+  process.exit(0)
+}
 const startedAt = performance.now()
 const dataDir = mkdtempSync(join(tmpdir(), 'postrider-demo-'))
 const closers: (() => Promise<unknown>)[] = []
