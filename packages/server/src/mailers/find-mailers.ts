@@ -56,6 +56,10 @@ export async function findMailers(
 }
 
 /** The refusal of what wants a mailer that the tenant does not have (docs/reference/sending.md#accepting). */
+export function inactiveMailer({ mailerId, state }: FoundMailer): ApiError {
+  return new ApiError('mailer_inactive', { message: `The mailer ${mailerId} is ${state}` })
+}
+
 export function noMailer(
   { mailerId, from }: { readonly mailerId?: string | undefined; readonly from?: string },
   found?: NoMailer,

@@ -1,6 +1,12 @@
 /** Mailers: the front door. Routes are mounted by `create.ts`. */
 
-export { findMailers, type NoMailer, noMailer, type WantedMailer } from './find-mailers.ts'
+export {
+  findMailers,
+  inactiveMailer,
+  type NoMailer,
+  noMailer,
+  type WantedMailer,
+} from './find-mailers.ts'
 export {
   listMailboxes,
   loadMailbox,

@@ -539,7 +539,7 @@ describe('sendEmail: refusals', () => {
       await db.query('update mailers_mailer set state = $2 where mailer_id = $1', [id, state])
       expect(await send(emailBody({ mailer_id: id }))).toMatchObject({
         status: 409,
-        body: { code: 'mailer_inactive' },
+        body: { code: 'mailer_inactive', message: `The mailer ${id} is ${state}` },
       })
     }
   })

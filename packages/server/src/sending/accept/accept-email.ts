@@ -6,7 +6,7 @@
  * take turns in it, so that the queue of one does not go before the others. Large requests go alone, a few at a
  * time, so that nobody waits for another's attachments.
  */
-import { findMailers, noMailer } from '../../mailers/index.ts'
+import { findMailers, inactiveMailer, noMailer } from '../../mailers/index.ts'
 import { addCounterChanges, type CounterChange } from '../../platform/counters/counter-store.ts'
 import { createGroupCommit, type Db, type Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -129,6 +129,8 @@ function refusalOf(outcome: Refused, { mailerId, content }: NewEmail): ApiError 
       return noMailer({ mailerId, from: content.from.address }, outcome.found)
     case 'quota_exceeded':
       return overQuota(outcome.over)
+    case 'mailer_inactive':
+      return inactiveMailer(outcome.mailer)
     default:
       return new ApiError(outcome.refused, outcome.errors && { errors: outcome.errors })
   }

@@ -29,12 +29,12 @@ export type Refused =
   | {
       readonly refused:
         | 'validation_failed'
-        | 'mailer_inactive'
         | 'idempotency_mismatch'
         | 'tenant_suspended'
         | 'unauthorized'
       readonly errors?: readonly FieldError[]
     }
+  | { readonly refused: 'mailer_inactive'; readonly mailer: FoundMailer }
   | { readonly refused: 'no_mailer'; readonly found: NoMailer | undefined }
   | { readonly refused: 'quota_exceeded'; readonly over: OverQuota }
 
@@ -126,7 +126,7 @@ function judge(
   if (problem !== undefined)
     return { refused: 'validation_failed', errors: [{ path: '/send_at', message: problem }] }
   if (mailer === undefined || 'problem' in mailer) return { refused: 'no_mailer', found: mailer }
-  if (mailer.state !== 'active') return { refused: 'mailer_inactive' }
+  if (mailer.state !== 'active') return { refused: 'mailer_inactive', mailer }
   const { mailerId } = mailer
   return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email), suppressed }
 }

@@ -7,7 +7,7 @@
  */
 import { type RescueEmailsBody, rescuableStatuses } from '@postrider/contract'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
-import { findMailers, noMailer } from '../../mailers/index.ts'
+import { findMailers, inactiveMailer, noMailer } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { bucketOf, type Db, type Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -197,7 +197,7 @@ async function checkMailer(tx: Tx, tenantId: string, mailerId: string | undefine
   const [mailer] = await findMailers(tx, [{ tenantId, mailerId }])
   if (mailer === undefined) throw noMailer({ mailerId })
   if ('problem' in mailer) throw noMailer({ mailerId }, mailer)
-  if (mailer.state !== 'active') throw new ApiError('mailer_inactive')
+  if (mailer.state !== 'active') throw inactiveMailer(mailer)
 }
 
 function rangeOf(
