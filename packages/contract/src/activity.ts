@@ -144,7 +144,9 @@ export const tracedAttempt = closedObject({
   failed_reason: Type.String({ description: 'Empty on success' }),
   provider_error: Type.String({ description: "The server's reply as received; empty if none" }),
   classified: orNull(classified),
-  retry_scheduled: Type.Boolean({ description: 'Whether another attempt was to follow' }),
+  retry_scheduled: Type.Boolean({
+    description: 'Whether another attempt was to follow. false after a recipient was cancelled',
+  }),
   next_attempt_at: timestampOrNull('When the next one was to be made'),
 })
 export type TracedAttempt = Static<typeof tracedAttempt>
@@ -216,6 +218,12 @@ export const tracedRecipient = closedObject({
   failed_reason: Type.String({ description: 'As in getEmailLogs' }),
   message_id: Type.String({ description: 'As in getEmailLogs' }),
   delivered_at: timestampOrNull('null while it is not delivered'),
+  cancelled: Type.Optional(
+    Type.Boolean({
+      description:
+        'Present, and true, when it is `rejected` because cancelEmails or cancelScheduledEmail took it back',
+    }),
+  ),
   waiting: orNull(tracedWait),
   attempts: Type.Array(tracedAttempt, {
     description: `Oldest first; the newest ${tracedAttemptsMax} at most, in an email to many the newest 5 at least`,

@@ -73,6 +73,9 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
       const own = attempts.get(r.n) ?? []
       const reported = facts.get(r.n) ?? []
       const done = hits.get(r.n) ?? []
+      // A provider that rejects mail later reports that.
+      const isCancelled = r.status === 'rejected' && reported.length === 0
+      const last = own.at(-1)
       return {
         email: r.email,
         type: r.type,
@@ -80,8 +83,13 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
         failed_reason: r.failedReason,
         message_id: r.messageId,
         delivered_at: r.deliveredAt?.toISOString() ?? null,
+        ...(isCancelled ? { cancelled: true } : {}),
         waiting: toWait(found.waits.get(r.n)),
-        attempts: own.slice(-found.attemptsMax).map((one) => toAttempt(one, classify)),
+        attempts: own.slice(-found.attemptsMax).map((one) => {
+          const isTakenBack = isCancelled && one === last
+          const attempt = isTakenBack ? { ...one, retryScheduled: false, nextAttemptAt: null } : one
+          return toAttempt(attempt, classify)
+        }),
         attempts_truncated: own.length > found.attemptsMax,
         feedback: reported.slice(-found.factsMax).map(toReport),
         feedback_truncated: reported.length > found.factsMax,

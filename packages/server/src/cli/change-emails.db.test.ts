@@ -60,6 +60,12 @@ describe('email retry, cancel and rescue', () => {
     const cancelled = await change('cancel', '--domain', 'example.com', '--status', 'deferred')
     expect(cancelled.out).toBe('Cancelled 8 of 8 recipients that fit\n')
     expect(new Set(await statuses(refId))).toEqual(new Set(['rejected']))
+    const shown = (await run(['email', 'show', refId, '--json'])).json()
+    for (const { cancelled, attempts } of shown.email.recipients) {
+      expect(cancelled).toBe(true)
+      expect(attempts).toMatchObject([{ retry_scheduled: false, next_attempt_at: null }])
+    }
+    expect((await run(['email', 'show', refId])).out).toContain('it was cancelled')
     expect((await change('rescue', '--all')).out).toBe('Rescued 0 of 0 recipients that fit\n')
     const operations = new Set(audited.map(({ operation, actor }) => `${actor} ${operation}`))
     expect([...operations].sort()).toEqual([

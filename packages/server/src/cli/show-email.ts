@@ -135,7 +135,9 @@ function adviceFor(shown: ShownEmail, recipient: TracedRecipient): string {
         ? `the address is suppressed now and gets no more mail. Where the words above are wrong about it: ${lift}.`
         : 'nothing: the words above say why. The address is not suppressed: the next mail to it is tried.'
     case 'rejected':
-      return 'nothing: it was taken back before it was sent, or refused by the relay.'
+      return recipient.cancelled === true
+        ? 'nothing: it was cancelled (cancelEmails or cancelScheduledEmail). The audit log says by whom, if a person or the operator did it.'
+        : 'nothing: the relay provider refused it, in the words above.'
     case 'failed':
     case 'expired':
       return adviceForFailed(shown, attempts.at(-1))
