@@ -117,7 +117,12 @@ function Summary(o: { readonly checks: readonly HealthCheck[]; readonly checkedA
     <Row>
       {failed > 0 && <StateMark tone="bad">{text.failedChecks(failed)}</StateMark>}
       {warned > 0 && <StateMark tone="warn">{text.warnedChecks(warned)}</StateMark>}
-      {failed + warned === 0 && <StateMark tone="good">{text.allWell}</StateMark>}
+      {failed + warned === 0 && (
+        <>
+          <StateMark tone="good">{text.allWell}</StateMark>
+          <span>{text.allWellHelp(o.checks.length)}</span>
+        </>
+      )}
       <span>
         {text.checkedAt} <Time at={o.checkedAt} />
       </span>

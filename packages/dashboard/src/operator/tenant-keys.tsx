@@ -87,7 +87,7 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
     },
     {
       key: 'revoke',
-      head: '',
+      head: text.actions,
       width: '104px',
       align: 'end',
       cell: (one) =>

@@ -97,7 +97,7 @@ export function UsersPage() {
     },
     {
       key: 'actions',
-      head: '',
+      head: text.actions,
       width: '76px',
       align: 'end',
       cell: (user) =>

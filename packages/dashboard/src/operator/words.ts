@@ -7,7 +7,7 @@ export const words = defineWords(
     id: 'Id',
     created: 'Created',
     state: 'State',
-    edit: 'Edit',
+    actions: 'Actions',
     remove: 'Delete',
     save: 'Save',
     close: 'Close',
@@ -112,7 +112,6 @@ export const words = defineWords(
     membersNote: 'People who may log in to this tenant.',
     noMembers: 'Nobody may log in to this tenant but operators.',
     inviteMember: 'Invite a user',
-    manageMembers: 'Manage them in the tenant',
 
     health: 'Health',
     healthLead: 'What “postrider doctor” checks, asked of the running service every half minute.',
@@ -319,7 +318,7 @@ export const words = defineWords(
     id: 'Kennung',
     created: 'Angelegt',
     state: 'Zustand',
-    edit: 'Ändern',
+    actions: 'Aktionen',
     remove: 'Löschen',
     save: 'Speichern',
     close: 'Schließen',
@@ -426,7 +425,6 @@ export const words = defineWords(
     membersNote: 'Wer sich bei diesem Mandanten anmelden darf.',
     noMembers: 'Außer dem Betrieb darf sich hier niemand anmelden.',
     inviteMember: 'Jemanden einladen',
-    manageMembers: 'Im Mandanten verwalten',
 
     health: 'Zustand',
     healthLead: 'Was „postrider doctor“ prüft, alle halbe Minute am laufenden Dienst.',
