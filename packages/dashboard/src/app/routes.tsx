@@ -1,10 +1,15 @@
 /** All pages: their paths, what their addresses hold, and the screens, which are loaded when they are opened. */
-import type { QueueKind } from '@postrider/client'
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
 import { readEmailSearch } from '../email/email-search.ts'
 import { readEmailsSearch } from '../emails/emails-search.ts'
-import { readSystemSearch } from '../operator/system-tabs.ts'
+import {
+  readFindSearch,
+  readQueuesSearch,
+  readSystemSearch,
+  readTenantsSearch,
+  readUsersSearch,
+} from '../operator/operator-search.ts'
 import { readOverviewSearch } from '../overview/range.ts'
 import { clientOf } from '../session/client.ts'
 import { isOperator, type Session, sessionQuery } from '../session/session.ts'
@@ -13,12 +18,6 @@ import { readSuppressionSearch } from '../suppressions/suppression-search.ts'
 import { readDeliverySearch } from '../webhooks/delivery-search.ts'
 import { NotFound, Oops } from './not-found.tsx'
 import { Shell } from './shell.tsx'
-
-/** What an address holds by one name, as a text; numbers are read as such by the router. */
-function textOf<Name extends string>(name: Name, value: unknown): { [N in Name]?: string } {
-  if (typeof value !== 'string' && typeof value !== 'number') return {}
-  return String(value) === '' ? {} : ({ [name]: String(value) } as { [N in Name]?: string })
-}
 
 export const rootRoute = createRootRoute({ notFoundComponent: NotFound, errorComponent: Oops })
 
@@ -199,7 +198,7 @@ const operatorStart = createRoute({
 const tenants = createRoute({
   getParentRoute: () => operatorRoute,
   path: '/tenants',
-  validateSearch: ({ name }: Record<string, unknown>): { name?: string } => textOf('name', name),
+  validateSearch: readTenantsSearch,
   component: lazyRouteComponent(() => import('../operator/tenants-page.tsx'), 'TenantsPage'),
 })
 
@@ -219,15 +218,14 @@ const health = createRoute({
 const queues = createRoute({
   getParentRoute: () => operatorRoute,
   path: '/queues',
-  validateSearch: ({ kind }: Record<string, unknown>): { kind?: QueueKind } =>
-    kind === 'mailer' || kind === 'webhook' ? { kind } : {},
+  validateSearch: readQueuesSearch,
   component: lazyRouteComponent(() => import('../operator/queues-page.tsx'), 'QueuesPage'),
 })
 
 const search = createRoute({
   getParentRoute: () => operatorRoute,
   path: '/search',
-  validateSearch: ({ q }: Record<string, unknown>): { q?: string } => textOf('q', q),
+  validateSearch: readFindSearch,
   component: lazyRouteComponent(() => import('../operator/search-page.tsx'), 'SearchPage'),
 })
 
@@ -241,9 +239,7 @@ const system = createRoute({
 const users = createRoute({
   getParentRoute: () => operatorRoute,
   path: '/users',
-  /** `invite`: the dialog is open, for this tenant or, when it is empty, for none. */
-  validateSearch: ({ invite }: Record<string, unknown>): { invite?: string } =>
-    typeof invite === 'string' ? { invite } : {},
+  validateSearch: readUsersSearch,
   component: lazyRouteComponent(() => import('../operator/users-page.tsx'), 'UsersPage'),
 })
 

@@ -15,7 +15,7 @@ export function pageOfResult({ kind, id, tenant_id: tenantId }: SearchResult): L
     case 'mailer':
       return to(`${tenant}/mailers/${own}`)
     case 'webhook':
-      return to(`${tenant}/webhooks/${own}`)
+      return to(`${tenant}/webhooks`)
     case 'event':
       return to(`${tenant}/live`)
     case 'delivery':
@@ -27,7 +27,7 @@ export function pageOfResult({ kind, id, tenant_id: tenantId }: SearchResult): L
     case 'inbound_message':
       return to(`${tenant}/inbound/messages/${own}`)
     case 'suppression':
-      return to(`${tenant}/suppressions/${own}`)
+      return { ...to(`${tenant}/suppressions`), search: { email: id } as never }
     case 'user':
       return to('/operator/users')
   }

@@ -5,8 +5,7 @@ import { useState } from 'react'
 import { actFor } from '../session/acting.ts'
 import { clientOf } from '../session/client.ts'
 import { Button, TextInput } from '../ui/controls.ts'
-import { Dialog, DialogEnd } from '../ui/dialog.tsx'
-import { Stack } from '../ui/page.tsx'
+import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { useWords } from '../words/define-words.ts'
 import { ShownOnce } from './shown-once.tsx'
 import { refreshTenants } from './tenant-query.ts'
@@ -51,33 +50,26 @@ export function NewTenant({
   }
   return (
     <Dialog title={text.newTenant} isOpen={isOpen} close={end}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.mutate()
-        }}
-      >
-        <Stack>
-          <TextInput
-            label={text.name}
-            description={text.tenantNameHelp}
-            value={name}
-            maxLength={200}
-            required
-            withAsterisk={false}
-            data-autofocus
-            autoComplete="off"
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <DialogEnd
-            confirm={text.createTenant}
-            isBusy={create.isPending}
-            isDisabled={name.trim() === ''}
-            error={create.error}
-            close={end}
-          />
-        </Stack>
-      </form>
+      <DialogForm submit={() => create.mutate()}>
+        <TextInput
+          label={text.name}
+          description={text.tenantNameHelp}
+          value={name}
+          maxLength={200}
+          required
+          withAsterisk={false}
+          data-autofocus
+          autoComplete="off"
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <DialogEnd
+          confirm={text.createTenant}
+          isBusy={create.isPending}
+          isDisabled={name.trim() === ''}
+          error={create.error}
+          close={end}
+        />
+      </DialogForm>
     </Dialog>
   )
 }

@@ -12,7 +12,7 @@ import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
-import { systemTabs } from './system-tabs.ts'
+import { systemTabs } from './operator-search.ts'
 import { useSystem } from './use-system.ts'
 import { words } from './words.ts'
 

@@ -4,19 +4,19 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
+import { ActionButton } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
-import { useMay } from '../session/use-may.ts'
+import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Button, MultiSelect, TextInput } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
-import { Confirm, Dialog, DialogEnd } from '../ui/dialog.tsx'
+import { Confirm, Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { useNow } from '../ui/now.ts'
-import { Card, Stack } from '../ui/page.tsx'
+import { Card } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
-import { IfMay } from './read-only.tsx'
 import { ShownOnce } from './shown-once.tsx'
 import { keyTones, stateOfKey } from './states.ts'
 import { words } from './words.ts'
@@ -26,7 +26,7 @@ const scopes: readonly ApiKeyScope[] = ['send', 'webhooks', 'mailers', 'read', '
 export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
   const text = useWords(words)
   const now = useNow()
-  const may = useMay()
+  const { may } = useTenant()
   const key = ['operator', 'keys', tenantId]
   const [isOpen, setOpen] = useState(false)
   const [toRevoke, setToRevoke] = useState<ApiKey>()
@@ -104,11 +104,14 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
       note={text.keysNote}
       isFlush
       actions={
-        <IfMay operation="createApiKey">
-          <Button size="xs" variant="default" onClick={() => setOpen(true)}>
-            {text.newKey}
-          </Button>
-        </IfMay>
+        <ActionButton
+          operation="createApiKey"
+          size="xs"
+          variant="default"
+          onClick={() => setOpen(true)}
+        >
+          {text.newKey}
+        </ActionButton>
       }
     >
       <PagedTable
@@ -169,41 +172,34 @@ function KeyForm(o: {
   })
   return (
     <Dialog title={text.newKey} isOpen close={o.close}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.mutate()
-        }}
-      >
-        <Stack>
-          <TextInput
-            label={text.keyName}
-            description={text.keyNameHelp}
-            value={name}
-            maxLength={200}
-            required
-            withAsterisk={false}
-            data-autofocus
-            autoComplete="off"
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <MultiSelect
-            label={text.scopes}
-            description={text.scopesHelp}
-            data={scopes.map((value) => ({ value, label: text.scopeNames[value] }))}
-            value={chosen}
-            onChange={setChosen}
-            {...(chosen.length === 0 && { placeholder: text.everything })}
-          />
-          <DialogEnd
-            confirm={text.createKey}
-            isBusy={create.isPending}
-            isDisabled={name.trim() === ''}
-            error={create.error}
-            close={o.close}
-          />
-        </Stack>
-      </form>
+      <DialogForm submit={() => create.mutate()}>
+        <TextInput
+          label={text.keyName}
+          description={text.keyNameHelp}
+          value={name}
+          maxLength={200}
+          required
+          withAsterisk={false}
+          data-autofocus
+          autoComplete="off"
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <MultiSelect
+          label={text.scopes}
+          description={text.scopesHelp}
+          data={scopes.map((value) => ({ value, label: text.scopeNames[value] }))}
+          value={chosen}
+          onChange={setChosen}
+          {...(chosen.length === 0 && { placeholder: text.everything })}
+        />
+        <DialogEnd
+          confirm={text.createKey}
+          isBusy={create.isPending}
+          isDisabled={name.trim() === ''}
+          error={create.error}
+          close={o.close}
+        />
+      </DialogForm>
     </Dialog>
   )
 }

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { usePages } from '../api/use-pages.ts'
 import { words as frameWords } from '../app/words.ts'
 import { clientOf } from '../session/client.ts'
+import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { PagedTable } from '../ui/data-table.tsx'
 import { Card } from '../ui/page.tsx'
@@ -13,6 +14,7 @@ import { words } from './words.ts'
 export function TenantMembers({ tenantId }: { readonly tenantId: string }) {
   const text = useWords(words)
   const { roles } = useWords(frameWords)
+  const { may } = useTenant()
   const pages = usePages({
     key: [tenantId, 'members'],
     name: 'members',
@@ -24,9 +26,16 @@ export function TenantMembers({ tenantId }: { readonly tenantId: string }) {
       note={text.membersNote}
       isFlush
       actions={
-        <Link to="/operator/users" search={{ invite: tenantId }}>
-          {text.inviteMember}
-        </Link>
+        <>
+          <Link to="/t/$tenantId/settings" params={{ tenantId }}>
+            {text.changeMembers}
+          </Link>
+          {may('createUser') && (
+            <Link to="/operator/users" search={{ invite: tenantId }}>
+              {text.inviteMember}
+            </Link>
+          )}
+        </>
       }
     >
       <PagedTable

@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { actFor } from '../session/acting.ts'
+import { ActionButton } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
 import { Answer } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
@@ -16,7 +17,6 @@ import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
-import { IfMay } from './read-only.tsx'
 import { RenameTenant } from './rename-tenant.tsx'
 import { tenantTones } from './states.ts'
 import { TenantKeys } from './tenant-keys.tsx'
@@ -65,9 +65,9 @@ function Entrance({ tenant }: { readonly tenant: Tenant }) {
       <Button variant="default" onClick={() => enter(false)}>
         {text.lookInto}
       </Button>
-      <IfMay operation="updateTenant">
-        <Button onClick={() => enter(true)}>{text.actFor}</Button>
-      </IfMay>
+      <ActionButton operation="updateTenant" onClick={() => enter(true)}>
+        {text.actFor}
+      </ActionButton>
     </>
   )
 }
@@ -142,20 +142,24 @@ function End({ tenant }: { readonly tenant: Tenant }) {
   const queued = format.integer(usage.queued)
   return (
     <Card title={text.dangerZone} note={text.dangerHelp}>
-      <IfMay operation="deleteTenant">
-        <Row>
-          <Button
-            variant="default"
-            loading={change.isPending}
-            onClick={() => (isSuspended ? change.mutate() : setAsked('suspend'))}
-          >
-            {isSuspended ? text.activate : text.suspend}
-          </Button>
-          <Button variant="default" c="var(--bad)" onClick={() => setAsked('delete')}>
-            {text.deleteTenant}
-          </Button>
-        </Row>
-      </IfMay>
+      <Row>
+        <ActionButton
+          operation="updateTenant"
+          variant="default"
+          loading={change.isPending}
+          onClick={() => (isSuspended ? change.mutate() : setAsked('suspend'))}
+        >
+          {isSuspended ? text.activate : text.suspend}
+        </ActionButton>
+        <ActionButton
+          operation="deleteTenant"
+          variant="default"
+          c="var(--bad)"
+          onClick={() => setAsked('delete')}
+        >
+          {text.deleteTenant}
+        </ActionButton>
+      </Row>
       <Confirm
         title={text.suspendTitle(name)}
         isOpen={asked === 'suspend'}

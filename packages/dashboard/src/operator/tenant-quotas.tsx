@@ -2,16 +2,16 @@
 import type { QuotaName, Tenant, TenantUsage } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { ActionButton } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
-import { Button, TextInput } from '../ui/controls.ts'
-import { Dialog, DialogEnd } from '../ui/dialog.tsx'
+import { TextInput } from '../ui/controls.ts'
+import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { Meter } from '../ui/meter.tsx'
-import { Card, Fields, Row, Stack } from '../ui/page.tsx'
+import { Card, Fields, Row } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
-import { IfMay } from './read-only.tsx'
 import { readQuota, usageTone } from './states.ts'
 import { refreshTenants } from './tenant-query.ts'
 import { words } from './words.ts'
@@ -33,11 +33,14 @@ export function TenantQuotas({ tenant }: { readonly tenant: Tenant }) {
       note={text.usageNote}
       actions={
         tenant.state !== 'deleting' && (
-          <IfMay operation="updateTenant">
-            <Button size="xs" variant="default" onClick={() => setOpen(true)}>
-              {text.changeQuotas}
-            </Button>
-          </IfMay>
+          <ActionButton
+            operation="updateTenant"
+            size="xs"
+            variant="default"
+            onClick={() => setOpen(true)}
+          >
+            {text.changeQuotas}
+          </ActionButton>
         )
       }
     >
@@ -97,36 +100,29 @@ function QuotaForm({ tenant, close }: { readonly tenant: Tenant; readonly close:
   })
   return (
     <Dialog title={text.changeQuotas} isOpen close={close}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
-        <Stack>
-          {quotaNames.map((name) => (
-            <TextInput
-              key={name}
-              label={text.quotaNames[name]}
-              description={text.quotaHelp[name]}
-              inputMode="numeric"
-              autoComplete="off"
-              value={typed[name]}
-              error={readQuota(typed[name]) === undefined ? text.wholeNumber : undefined}
-              onChange={({ currentTarget: { value } }) =>
-                setTyped((before) => ({ ...before, [name]: value }))
-              }
-            />
-          ))}
-          <DialogEnd
-            confirm={text.save}
-            isBusy={save.isPending}
-            isDisabled={!isSound}
-            error={save.error}
-            close={close}
+      <DialogForm submit={() => save.mutate()}>
+        {quotaNames.map((name) => (
+          <TextInput
+            key={name}
+            label={text.quotaNames[name]}
+            description={text.quotaHelp[name]}
+            inputMode="numeric"
+            autoComplete="off"
+            value={typed[name]}
+            error={readQuota(typed[name]) === undefined ? text.wholeNumber : undefined}
+            onChange={({ currentTarget: { value } }) =>
+              setTyped((before) => ({ ...before, [name]: value }))
+            }
           />
-        </Stack>
-      </form>
+        ))}
+        <DialogEnd
+          confirm={text.save}
+          isBusy={save.isPending}
+          isDisabled={!isSound}
+          error={save.error}
+          close={close}
+        />
+      </DialogForm>
     </Dialog>
   )
 }

@@ -4,9 +4,10 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
+import { ActionButton } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
 import { Empty } from '../ui/answers.tsx'
-import { Button, TextInput } from '../ui/controls.ts'
+import { TextInput } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
 import { NothingMatches } from '../ui/filters.tsx'
 import { Card, Page } from '../ui/page.tsx'
@@ -14,7 +15,6 @@ import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { NewTenant } from './new-tenant.tsx'
-import { IfMay } from './read-only.tsx'
 import { tenantTones } from './states.ts'
 import { TenantUsage } from './tenant-usage.tsx'
 import { words } from './words.ts'
@@ -36,11 +36,13 @@ export function TenantsPage() {
     void navigate({ search: part === '' ? {} : { name: part }, replace: true })
   }
   const create = (
-    <IfMay operation="createTenant">
-      <Button leftSection={<Plus size={15} aria-hidden />} onClick={() => setOpen(true)}>
-        {text.newTenant}
-      </Button>
-    </IfMay>
+    <ActionButton
+      operation="createTenant"
+      leftSection={<Plus size={15} aria-hidden />}
+      onClick={() => setOpen(true)}
+    >
+      {text.newTenant}
+    </ActionButton>
   )
   return (
     <Page title={text.tenants} lead={text.tenantsLead} actions={create}>

@@ -6,8 +6,7 @@ import { words as frameWords } from '../app/words.ts'
 import { clientOf } from '../session/client.ts'
 import { isOperator } from '../session/session.ts'
 import { Checkbox, MultiSelect, Select, TextInput } from '../ui/controls.ts'
-import { Dialog, DialogEnd } from '../ui/dialog.tsx'
-import { Stack } from '../ui/page.tsx'
+import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useTenantNames } from './names.ts'
@@ -144,61 +143,54 @@ function UserDialog(o: {
   const set = (change: Partial<Draft>) => o.setDraft({ ...draft, ...change })
   return (
     <Dialog title={o.title} isOpen close={o.close}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          o.save.mutate()
-        }}
-      >
-        <Stack>
-          {o.isNew && (
-            <TextInput
-              label={text.email}
-              type="email"
-              required
-              withAsterisk={false}
-              data-autofocus
-              autoComplete="off"
-              maxLength={254}
-              value={draft.email}
-              onChange={(event) => set({ email: event.currentTarget.value })}
-            />
-          )}
+      <DialogForm submit={() => o.save.mutate()}>
+        {o.isNew && (
           <TextInput
-            label={text.name}
+            label={text.email}
+            type="email"
             required
             withAsterisk={false}
+            data-autofocus
             autoComplete="off"
-            maxLength={200}
-            value={draft.name}
-            onChange={(event) => set({ name: event.currentTarget.value })}
+            maxLength={254}
+            value={draft.email}
+            onChange={(event) => set({ email: event.currentTarget.value })}
           />
-          <Select
-            label={text.role}
-            description={text.roleHelp[draft.role]}
-            data={roles.map((value) => ({ value, label: roleNames[value] }))}
-            value={draft.role}
-            onChange={(value) => {
-              const role = roles.find((one) => one === value)
-              if (role !== undefined) set({ role, content: o.isNew ? undefined : draft.content })
-            }}
-          />
-          {!isOperator(draft) && (
-            <TenantChoice chosen={draft.tenants} choose={(tenants) => set({ tenants })} />
-          )}
-          <Checkbox
-            label={text.contentLabel}
-            checked={draft.content ?? readsByDefault(draft.role)}
-            onChange={(event) => set({ content: event.currentTarget.checked })}
-          />
-          <DialogEnd
-            confirm={o.confirm}
-            isBusy={o.save.isPending}
-            error={o.save.error}
-            close={o.close}
-          />
-        </Stack>
-      </form>
+        )}
+        <TextInput
+          label={text.name}
+          required
+          withAsterisk={false}
+          autoComplete="off"
+          maxLength={200}
+          value={draft.name}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+        />
+        <Select
+          label={text.role}
+          description={text.roleHelp[draft.role]}
+          data={roles.map((value) => ({ value, label: roleNames[value] }))}
+          value={draft.role}
+          onChange={(value) => {
+            const role = roles.find((one) => one === value)
+            if (role !== undefined) set({ role, content: o.isNew ? undefined : draft.content })
+          }}
+        />
+        {!isOperator(draft) && (
+          <TenantChoice chosen={draft.tenants} choose={(tenants) => set({ tenants })} />
+        )}
+        <Checkbox
+          label={text.contentLabel}
+          checked={draft.content ?? readsByDefault(draft.role)}
+          onChange={(event) => set({ content: event.currentTarget.checked })}
+        />
+        <DialogEnd
+          confirm={o.confirm}
+          isBusy={o.save.isPending}
+          error={o.save.error}
+          close={o.close}
+        />
+      </DialogForm>
     </Dialog>
   )
 }

@@ -7,11 +7,12 @@ import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { words as frameWords } from '../app/words.ts'
+import { ActionButton } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
 import { isOperator, useSession } from '../session/session.ts'
-import { useMay } from '../session/use-may.ts'
+import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
-import { ActionIcon, Button } from '../ui/controls.ts'
+import { ActionIcon } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Card, Page, Row } from '../ui/page.tsx'
@@ -20,7 +21,6 @@ import { Time } from '../ui/time.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useTenantNames } from './names.ts'
-import { IfMay } from './read-only.tsx'
 import { EditUser, InviteUser } from './user-form.tsx'
 import { words } from './words.ts'
 
@@ -31,7 +31,7 @@ export function UsersPage() {
   const text = useWords(words)
   const { roles } = useWords(frameWords)
   const { user: me } = useSession()
-  const may = useMay()
+  const { may } = useTenant()
   const tenantNames = useTenantNames()
   const { invite } = useSearch({ from: '/shell/operator/users' })
   const navigate = useNavigate({ from: '/operator/users' })
@@ -126,11 +126,13 @@ export function UsersPage() {
       title={text.users}
       lead={text.usersLead}
       actions={
-        <IfMay operation="createUser">
-          <Button leftSection={<Plus size={15} aria-hidden />} onClick={open}>
-            {text.invite}
-          </Button>
-        </IfMay>
+        <ActionButton
+          operation="createUser"
+          leftSection={<Plus size={15} aria-hidden />}
+          onClick={open}
+        >
+          {text.invite}
+        </ActionButton>
       }
     >
       <Card isFlush>

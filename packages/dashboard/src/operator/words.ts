@@ -11,7 +11,6 @@ export const words = defineWords(
     remove: 'Delete',
     save: 'Save',
     close: 'Close',
-    readOnly: 'Your role reads only',
     ofTheService: 'the service',
 
     tenants: 'Tenants',
@@ -112,6 +111,7 @@ export const words = defineWords(
     membersNote: 'People who may log in to this tenant.',
     noMembers: 'Nobody may log in to this tenant but operators.',
     inviteMember: 'Invite a user',
+    changeMembers: 'Change them in the tenant',
 
     health: 'Health',
     healthLead: 'What “postrider doctor” checks, asked of the running service every half minute.',
@@ -322,7 +322,6 @@ export const words = defineWords(
     remove: 'Löschen',
     save: 'Speichern',
     close: 'Schließen',
-    readOnly: 'Ihre Rolle liest nur',
     ofTheService: 'der Dienst',
 
     tenants: 'Mandanten',
@@ -425,6 +424,7 @@ export const words = defineWords(
     membersNote: 'Wer sich bei diesem Mandanten anmelden darf.',
     noMembers: 'Außer dem Betrieb darf sich hier niemand anmelden.',
     inviteMember: 'Jemanden einladen',
+    changeMembers: 'Im Mandanten ändern',
 
     health: 'Zustand',
     healthLead: 'Was „postrider doctor“ prüft, alle halbe Minute am laufenden Dienst.',

@@ -1,4 +1,4 @@
-/** The tenant of the page: its client, and what the reader may do there. */
+/** The tenant of the page: its client, and what the reader may do there. Also of pages that are of no tenant. */
 import type { OperationId, Postrider, UserRole } from '@postrider/client'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
@@ -8,6 +8,7 @@ import { mayCall } from './may.ts'
 import { isOperator, useSession } from './session.ts'
 
 export interface Tenant {
+  /** Empty on pages of no tenant. */
   readonly tenantId: string
   readonly name: string
   readonly role: UserRole
@@ -26,12 +27,12 @@ export function useTenant(): Tenant {
   const { data: looked } = useQuery({
     queryKey: ['operator', 'tenant', tenantId],
     queryFn: ({ signal }) => clientOf().getTenant(tenantId, { signal }),
-    enabled: own === undefined && isOperator(session),
+    enabled: tenantId !== '' && own === undefined && isOperator(session),
     staleTime: 60_000,
   })
   const role = own?.role ?? session.role ?? 'viewer'
   const content = own?.content ?? session.user.content
-  const isLooking = role === 'operator' && actingFor !== tenantId
+  const isLooking = tenantId !== '' && role === 'operator' && actingFor !== tenantId
   return {
     tenantId,
     name: own?.name ?? looked?.tenant.name ?? tenantId,
