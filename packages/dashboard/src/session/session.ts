@@ -1,6 +1,7 @@
 /** Who is logged in: asked once, kept until a call says that the session has ended. */
 import { type GetSessionAnswer, PostriderError } from '@postrider/client'
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { clientOf } from './client.ts'
 
 export type Session = Omit<GetSessionAnswer, 'success'>
@@ -26,8 +27,11 @@ export function isLoggedOut(error: unknown): boolean {
 /** Only below the routes that need a session. */
 export function useSession(): Session {
   const { data } = useSuspenseQuery(sessionQuery)
-  if (data === null) throw new Error('Nobody is logged in')
-  return data
+  // When the session ends, the page stays as it was until the router leads to the login.
+  const last = useRef(data)
+  if (data !== null) last.current = data
+  if (last.current === null) throw new Error('Nobody is logged in')
+  return last.current
 }
 
 export function isOperator({ role }: Pick<Session, 'role'>): boolean {
