@@ -133,9 +133,10 @@ function End({ tenant }: { readonly tenant: Tenant }) {
   })
   const remove = useMutation({
     mutationFn: () => clientOf().deleteTenant(tenantId, { confirm: name }),
-    onSuccess() {
+    // Away first: its keys are asked for no more.
+    async onSuccess() {
       tellDone(text.deleting)
-      void navigate({ to: '/operator/tenants' })
+      await navigate({ to: '/operator/tenants' })
     },
     onSettled: refreshTenants,
   })
