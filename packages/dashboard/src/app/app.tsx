@@ -9,8 +9,6 @@ import { router } from './router.ts'
 
 /** The nonce of this page: the service makes one for each answer. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
-// Dialogs hold the page still by a style of their own, made by a package that looks for the nonce here.
-Object.assign(globalThis, { __webpack_nonce__: nonce })
 
 /** Where the library's lock of scrolling looks for it. */
 Object.assign(globalThis, { __webpack_nonce__: nonce })

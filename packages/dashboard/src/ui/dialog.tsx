@@ -21,8 +21,6 @@ export function Dialog(o: {
       title={o.title}
       size={o.size ?? 'md'}
       closeButtonProps={{ 'aria-label': text.close }}
-      // Its header is not that of the page.
-      attributes={{ header: { role: 'none' } }}
       classNames={{
         title: classes.title ?? '',
         header: classes.header ?? '',
