@@ -8,6 +8,9 @@ it('the demo shows the main job within a minute, and ends by itself in order', a
   const demo = await startProcess({ script: DEMO })
   expect(await demo.exited).toEqual({ code: 0, signal: null })
   const shown = demo.lines.join('\n')
+  expect(shown).toMatch(
+    /The dashboard is at http:\S+\/app\/: log in with demo@example\.com and demo-/,
+  )
   expect(shown).toMatch(/WEBHOOK 1: POST \/events/)
   expect(shown).toMatch(/MAIL_DELIVERED for ada@example\.com/)
   expect(shown).toMatch(/attempt 1 of 3, another will follow\n.*450 4\.2\.1/)
