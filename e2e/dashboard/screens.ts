@@ -15,6 +15,21 @@ export const screens: readonly Screen[] = [
   { name: 'emails-failed', path: '/app/t/{tenant}/emails?status=failed' },
   { name: 'email', path: '/app/t/{tenant}/emails/{email}' },
   { name: 'email-preview', path: '/app/t/{tenant}/emails/{email}?tab=preview' },
+  { name: 'live', path: '/app/t/{tenant}/live' },
+  { name: 'mailers', path: '/app/t/{tenant}/mailers' },
+  { name: 'mailer', path: '/app/t/{tenant}/mailers/{mailer}' },
+  { name: 'mailer-failing', path: '/app/t/{tenant}/mailers/{failing}' },
+  { name: 'domains', path: '/app/t/{tenant}/domains' },
+  { name: 'suppressions', path: '/app/t/{tenant}/suppressions' },
+  { name: 'protection', path: '/app/t/{tenant}/protection' },
+  { name: 'webhooks', path: '/app/t/{tenant}/webhooks' },
+  { name: 'deliveries', path: '/app/t/{tenant}/deliveries' },
+  { name: 'inbound', path: '/app/t/{tenant}/inbound' },
+  { name: 'inbound-domains', path: '/app/t/{tenant}/inbound?tab=domains' },
+  { name: 'mailboxes', path: '/app/t/{tenant}/mailboxes' },
+  { name: 'developers', path: '/app/t/{tenant}/developers' },
+  { name: 'members', path: '/app/t/{tenant}/settings' },
+  { name: 'audit', path: '/app/t/{tenant}/settings?tab=audit' },
   { name: 'account', path: '/app/account' },
   { name: 'operator-tenants', path: '/app/operator/tenants', as: 'operator' },
   { name: 'operator-tenant', path: '/app/operator/tenants/{tenant}', as: 'operator' },
@@ -26,3 +41,12 @@ export const screens: readonly Screen[] = [
   { name: 'operator-oidc', path: '/app/operator/oidc', as: 'operator' },
   { name: 'operator-audit', path: '/app/operator/audit', as: 'operator' },
 ]
+
+/** Ids of the story in place of their names. */
+export function fillIn(path: string, ids: Story['ids']): string {
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => {
+    const id = ids[name]
+    if (id === undefined) throw new Error(`the story has no {${name}}`)
+    return id
+  })
+}

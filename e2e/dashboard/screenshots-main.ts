@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
 import { settle } from './scene.ts'
-import { type Screen, screens } from './screens.ts'
+import { fillIn, type Screen, screens } from './screens.ts'
 import { createStory, type Story } from './story.ts'
 
 const HEIGHTS: Readonly<Record<number, number>> = { 1440: 900, 768: 1_024, 360: 780 }
@@ -83,14 +83,6 @@ async function takePicture(page: Page, file: string): Promise<void> {
   await settle(page)
   await page.waitForTimeout(DRAWN_MS)
   await page.screenshot({ path: file, fullPage: true })
-}
-
-function fillIn(path: string, ids: Story['ids']): string {
-  return path.replace(/\{(\w+)\}/g, (_all, name: string) => {
-    const id = ids[name]
-    if (id === undefined) throw new Error(`the story has no {${name}}`)
-    return id
-  })
 }
 
 async function waitForEnd({ scene, people }: Story): Promise<void> {

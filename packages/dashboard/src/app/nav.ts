@@ -6,11 +6,15 @@ import {
   Building2,
   CodeXml,
   Gauge,
+  Globe,
+  Inbox,
   KeyRound,
   Layers,
   type LucideIcon,
   Mail,
+  Mailbox,
   PackageCheck,
+  Radio,
   ScrollText,
   Search,
   Send,
@@ -44,12 +48,14 @@ export const tenantNav: readonly NavGroup[] = [
     entries: [
       { name: 'overview', icon: Gauge, to: '/t/$tenantId' },
       { name: 'emails', icon: Mail, to: '/t/$tenantId/emails' },
+      { name: 'live', icon: Radio, to: '/t/$tenantId/live' },
     ],
   },
   {
     title: 'sending',
     entries: [
       { name: 'mailers', icon: Send, to: '/t/$tenantId/mailers' },
+      { name: 'domains', icon: Globe, to: '/t/$tenantId/domains' },
       { name: 'suppressions', icon: Ban, to: '/t/$tenantId/suppressions' },
       { name: 'protection', icon: ShieldAlert, to: '/t/$tenantId/protection' },
     ],
@@ -59,6 +65,13 @@ export const tenantNav: readonly NavGroup[] = [
     entries: [
       { name: 'webhooks', icon: Webhook, to: '/t/$tenantId/webhooks' },
       { name: 'deliveries', icon: PackageCheck, to: '/t/$tenantId/deliveries' },
+    ],
+  },
+  {
+    title: 'receiving',
+    entries: [
+      { name: 'inbound', icon: Inbox, to: '/t/$tenantId/inbound' },
+      { name: 'mailboxes', icon: Mailbox, to: '/t/$tenantId/mailboxes' },
     ],
   },
   {

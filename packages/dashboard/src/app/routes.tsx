@@ -3,6 +3,8 @@ import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tan
 import { queryClient } from '../api/query-client.ts'
 import { readEmailSearch } from '../email/email-search.ts'
 import { readEmailsSearch } from '../emails/emails-search.ts'
+import { readLiveSearch } from '../events/live-search.ts'
+import { readInboundSearch } from '../inbound/inbound-search.ts'
 import {
   readFindSearch,
   readQueuesSearch,
@@ -98,6 +100,13 @@ const overview = createRoute({
   component: lazyRouteComponent(() => import('../overview/overview-page.tsx'), 'OverviewPage'),
 })
 
+const live = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/live',
+  validateSearch: readLiveSearch,
+  component: lazyRouteComponent(() => import('../events/live-page.tsx'), 'LivePage'),
+})
+
 const mailers = createRoute({
   getParentRoute: () => tenantRoute,
   path: '/mailers',
@@ -176,6 +185,46 @@ const email = createRoute({
   path: '/emails/$refId',
   validateSearch: readEmailSearch,
   component: lazyRouteComponent(() => import('../email/email-page.tsx'), 'EmailPage'),
+})
+
+const domains = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/domains',
+  component: lazyRouteComponent(() => import('../domains/domains-page.tsx'), 'DomainsPage'),
+})
+
+const domain = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/domains/$domain',
+  component: lazyRouteComponent(() => import('../domains/domain-page.tsx'), 'DomainPage'),
+})
+
+const inbound = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/inbound',
+  validateSearch: readInboundSearch,
+  component: lazyRouteComponent(() => import('../inbound/inbound-page.tsx'), 'InboundPage'),
+})
+
+const inboundDomain = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/inbound/domains/$domain',
+  component: lazyRouteComponent(
+    () => import('../inbound/inbound-domain-page.tsx'),
+    'InboundDomainPage',
+  ),
+})
+
+const inboundMessage = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/inbound/messages/$inboundId',
+  component: lazyRouteComponent(() => import('../inbound/message-page.tsx'), 'MessagePage'),
+})
+
+const mailboxes = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/mailboxes',
+  component: lazyRouteComponent(() => import('../mailboxes/mailboxes-page.tsx'), 'MailboxesPage'),
 })
 
 /** The pages of who runs the service. */
@@ -264,8 +313,10 @@ export const routeTree = rootRoute.addChildren([
     account,
     tenantRoute.addChildren([
       ...[overview, emails, email],
-      ...[mailers, mailer, suppressions, protection],
+      ...[live, mailers, mailer, suppressions, protection],
       ...[webhooks, deliveries, delivery],
+      ...[domains, domain],
+      ...[inbound, inboundDomain, inboundMessage, mailboxes],
       ...[developers, settings],
     ]),
     operatorRoute.addChildren([

@@ -308,7 +308,7 @@ function LastReplies({ activity }: { readonly activity: MailerActivity }) {
           columns={[
             {
               key: 'at',
-              head: '',
+              head: text.at,
               width: '150px',
               isTitle: true,
               cell: ({ at }) => <Time at={at} />,

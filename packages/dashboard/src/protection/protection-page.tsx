@@ -1,6 +1,7 @@
 /** Phishing protection: its threshold, blocked domains, and what it stopped. */
 import type { PhishingSettings } from '@postrider/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { ActionButton } from '../session/action-button.tsx'
@@ -27,7 +28,9 @@ export function ProtectionPage() {
           <Columns>
             <Settings key={found.updated_at} settings={found} />
             <Card title={text.stopped} note={text.stoppedHelp}>
-              <a href={`/app/t/${tenantId}/emails?status=blocked`}>{text.showStopped}</a>
+              <Link to="/t/$tenantId/emails" params={{ tenantId }} search={{ status: 'blocked' }}>
+                {text.showStopped}
+              </Link>
             </Card>
           </Columns>
         )}

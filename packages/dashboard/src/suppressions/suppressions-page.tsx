@@ -217,9 +217,9 @@ function Source({ suppression: { source } }: { readonly suppression: Suppression
   if (source === null) return text.unknownSource
   if (source.ref_id !== undefined)
     return (
-      <a href={`/app/t/${tenantId}/emails/${encodeURIComponent(source.ref_id)}`}>
+      <Link to="/t/$tenantId/emails/$refId" params={{ tenantId, refId: source.ref_id }}>
         <code>{source.event ?? source.ref_id}</code>
-      </a>
+      </Link>
     )
   if (source.import !== undefined) return text.byImport(text.formats[source.import])
   if (source.relay !== undefined) return text.byRelay(source.relay)

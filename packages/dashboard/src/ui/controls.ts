@@ -1,7 +1,6 @@
 /** The library's controls that screens use; nothing else of it is used outside of this folder. */
 export {
   ActionIcon,
-  Anchor,
   Button,
   Checkbox,
   FileInput,

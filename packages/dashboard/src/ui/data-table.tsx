@@ -17,6 +17,7 @@ import { words } from './words.ts'
 
 export interface Column<Row> {
   readonly key: string
+  /** Empty: of what can be done. */
   readonly head: ReactNode
   readonly cell: (row: Row) => ReactNode
   /** A track of a CSS grid: `120px`, `minmax(0, 2fr)`. */
@@ -43,6 +44,7 @@ export function DataTable<Row>(o: {
   /** What the row's link is called for who cannot see it. */
   readonly linkLabel?: (row: Row) => string
 }) {
+  const text = useWords(words)
   const templateOf = (columns: readonly Column<Row>[]) =>
     columns.map(({ width }) => width ?? 'minmax(0, 1fr)').join(' ')
   const navigate = useNavigate()
@@ -95,7 +97,11 @@ export function DataTable<Row>(o: {
               data-align={column.align}
               data-minor={column.isMinor || undefined}
             >
-              {column.head}
+              {column.head === '' ? (
+                <span className={classes.unseen}>{text.actions}</span>
+              ) : (
+                column.head
+              )}
             </div>
           ))}
         </div>

@@ -3,6 +3,7 @@ import { defineWords, plural } from '../words/define-words.ts'
 
 export const words = defineWords(
   {
+    actions: 'Actions',
     copy: 'Copy',
     copied: 'Copied',
     cancel: 'Cancel',
@@ -32,6 +33,7 @@ export const words = defineWords(
     never: 'never',
   },
   {
+    actions: 'Aktionen',
     copy: 'Kopieren',
     copied: 'Kopiert',
     cancel: 'Abbrechen',

@@ -30,7 +30,7 @@ export function useWords<C>(words: Words<C>): C {
   return words[useLanguage()]
 }
 
-/** `count(3, 'one email', 'emails')`: German and English know one and many. */
+/** German and English know one and many. */
 export function plural(count: number, one: string, many: string): string {
   return count === 1 ? one : many
 }

@@ -4,8 +4,6 @@ import { readSetting, subscribeSettings, writeSetting } from '../app/settings.ts
 
 export type Language = 'en' | 'de'
 
-export const languages: readonly Language[] = ['en', 'de']
-
 export function useLanguage(): Language {
   return useSyncExternalStore(subscribeSettings, currentLanguage)
 }

@@ -1,0 +1,136 @@
+/** The sending domains of the tenant. */
+import type { RelayKind } from '@postrider/client'
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { queryClient } from '../api/query-client.ts'
+import { usePages } from '../api/use-pages.ts'
+import { ActionButton } from '../session/action-button.tsx'
+import { useTenant } from '../session/use-tenant.ts'
+import { Empty } from '../ui/answers.tsx'
+import { Select, TextInput } from '../ui/controls.ts'
+import { PagedTable } from '../ui/data-table.tsx'
+import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { Card, Page } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import { useWords } from '../words/define-words.ts'
+import { DomainStateMark } from './domain-state.tsx'
+import { words } from './words.ts'
+
+const relays = ['sparkpost', 'sendgrid', 'simulator'] as const satisfies readonly RelayKind[]
+
+export function DomainsPage() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const [isAdding, setAdding] = useState(false)
+  const close = () => setAdding(false)
+  const pages = usePages({
+    key: [tenantId, 'domains'],
+    name: 'domains',
+    list: (page, options) => client.listDomains(page, options),
+    refreshMs: 20_000,
+  })
+  const add = (
+    <ActionButton
+      operation="addDomain"
+      leftSection={<Plus size={15} aria-hidden />}
+      onClick={() => setAdding(true)}
+    >
+      {text.add}
+    </ActionButton>
+  )
+  return (
+    <Page title={text.domains} lead={text.lead} actions={add}>
+      <Card isFlush>
+        <PagedTable
+          pages={pages}
+          label={text.domains}
+          rowKey={({ domain }) => domain}
+          link={({ domain }) => ({
+            to: '/t/$tenantId/domains/$domain',
+            params: { tenantId, domain },
+          })}
+          columns={[
+            {
+              key: 'domain',
+              head: text.domain,
+              width: 'minmax(0, 2fr)',
+              isTitle: true,
+              cell: ({ domain }) => domain,
+            },
+            {
+              key: 'state',
+              head: text.state,
+              width: '220px',
+              cell: ({ state }) => <DomainStateMark state={state} />,
+            },
+            {
+              key: 'records',
+              head: text.records,
+              cell: ({ records }) => {
+                const required = records.filter((record) => record.required)
+                const valid = required.filter(({ status }) => status === 'valid')
+                return text.recordsFound(valid.length, required.length)
+              },
+            },
+            { key: 'relay', head: text.relay, width: '120px', cell: ({ relay }) => relay },
+            {
+              key: 'check',
+              head: text.lastCheck,
+              width: '150px',
+              cell: ({ last_check_at }) => <Time at={last_check_at} />,
+            },
+          ]}
+          empty={
+            <Empty title={text.noDomains} action={add}>
+              {text.noDomainsHelp}
+            </Empty>
+          }
+        />
+      </Card>
+      <Dialog title={text.add} isOpen={isAdding} close={close}>
+        <AddDomain close={close} />
+      </Dialog>
+    </Page>
+  )
+}
+
+function AddDomain({ close }: { readonly close: () => void }) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const navigate = useNavigate()
+  const [domain, setDomain] = useState('')
+  const [relay, setRelay] = useState<RelayKind>('sparkpost')
+  const add = useMutation({
+    mutationFn: async () => (await client.addDomain({ domain: domain.trim(), relay })).domain,
+    async onSuccess(made) {
+      close()
+      await queryClient.invalidateQueries({ queryKey: [tenantId] })
+      await navigate({
+        to: '/t/$tenantId/domains/$domain',
+        params: { tenantId, domain: made.domain },
+      })
+    },
+  })
+  return (
+    <DialogForm submit={() => add.mutate()}>
+      <TextInput
+        label={text.domain}
+        description={text.domainHelp}
+        required
+        withAsterisk={false}
+        data-autofocus
+        value={domain}
+        onChange={(event) => setDomain(event.currentTarget.value)}
+      />
+      <Select
+        label={text.relay}
+        data={[...relays]}
+        value={relay}
+        onChange={(value) => setRelay(relays.find((one) => one === value) ?? 'sparkpost')}
+      />
+      <DialogEnd confirm={text.add} isBusy={add.isPending} error={add.error} close={close} />
+    </DialogForm>
+  )
+}

@@ -1,0 +1,214 @@
+/** A domain that receives: its records, where its mail goes, and the routes of single addresses. */
+import type { InboundDomain } from '@postrider/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { queryClient } from '../api/query-client.ts'
+import { usePages } from '../api/use-pages.ts'
+import { Records } from '../domains/records.tsx'
+import { ActionButton } from '../session/action-button.tsx'
+import { useTenant } from '../session/use-tenant.ts'
+import { Answer } from '../ui/answers.tsx'
+import { TextInput } from '../ui/controls.ts'
+import { Copyable } from '../ui/copy.tsx'
+import { PagedTable } from '../ui/data-table.tsx'
+import { Confirm, Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { Card, Fields, Page } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import { tellDone, tellFailed } from '../ui/toast.ts'
+import { useWords } from '../words/define-words.ts'
+import { InboundStateMark } from './inbound-state.tsx'
+import { words } from './words.ts'
+
+export function InboundDomainPage() {
+  const { tenantId, client } = useTenant()
+  const { domain: name } = useParams({ from: '/shell/t/$tenantId/inbound/domains/$domain' })
+  const domain = useQuery({
+    queryKey: [tenantId, 'inbound-domain', name],
+    queryFn: async ({ signal }) => (await client.getInboundDomain(name, { signal })).inbound_domain,
+    refetchInterval: 20_000,
+  })
+  return <Answer query={domain}>{(found) => <Found domain={found} />}</Answer>
+}
+
+function Found({ domain }: { readonly domain: InboundDomain }) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const navigate = useNavigate()
+  const [isDeleting, setDeleting] = useState(false)
+  const remove = useMutation({
+    mutationFn: () => client.deleteInboundDomain(domain.domain),
+    async onSuccess() {
+      tellDone(text.deleted)
+      await navigate({
+        to: '/t/$tenantId/inbound',
+        params: { tenantId },
+        search: { tab: 'domains' },
+      })
+      await queryClient.invalidateQueries({ queryKey: [tenantId, 'inbound-domains'] })
+    },
+  })
+  return (
+    <Page
+      title={domain.domain}
+      trail={
+        <Link to="/t/$tenantId/inbound" params={{ tenantId }} search={{ tab: 'domains' }}>
+          {text.inbound}
+        </Link>
+      }
+      lead={<InboundStateMark state={domain.state} />}
+      actions={
+        <ActionButton
+          variant="default"
+          operation="deleteInboundDomain"
+          onClick={() => setDeleting(true)}
+        >
+          {text.delete}
+        </ActionButton>
+      }
+    >
+      <Card>
+        <Fields
+          entries={[
+            [text.url, <Copyable value={domain.url} />],
+            [text.headers, domain.headers_present.join(', ') || text.none],
+            [text.lastCheck, <Time at={domain.last_check_at} />],
+          ]}
+        />
+      </Card>
+      <Usernames domain={domain.domain} />
+      <Records records={domain.records} />
+      <Confirm
+        title={text.deleteTitle}
+        confirm={text.delete}
+        nameToType={domain.domain}
+        isDangerous
+        isOpen={isDeleting}
+        close={() => setDeleting(false)}
+        isBusy={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+      >
+        <p>{text.deleteHelp}</p>
+      </Confirm>
+    </Page>
+  )
+}
+
+function Usernames({ domain }: { readonly domain: string }) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const [isAdding, setAdding] = useState(false)
+  const key = [tenantId, 'inbound-usernames', domain]
+  const refresh = () => queryClient.invalidateQueries({ queryKey: key })
+  const pages = usePages({
+    key,
+    name: 'inbound_usernames',
+    list: (page, options) => client.listInboundUsernames(domain, page, options),
+  })
+  const remove = useMutation({
+    mutationFn: (username: string) => client.deleteInboundUsername(domain, username),
+    onSuccess: () => tellDone(text.removed),
+    onError: tellFailed,
+    onSettled: refresh,
+  })
+  return (
+    <Card
+      title={text.usernames}
+      note={text.usernamesNote}
+      isFlush
+      actions={
+        <ActionButton
+          size="xs"
+          variant="default"
+          operation="createInboundUsername"
+          onClick={() => setAdding(true)}
+        >
+          {text.addUsername}
+        </ActionButton>
+      }
+    >
+      <PagedTable
+        pages={pages}
+        label={text.usernames}
+        rowKey={({ username }) => username}
+        columns={[
+          { key: 'name', head: text.username, isTitle: true, cell: ({ username }) => username },
+          {
+            key: 'url',
+            head: text.url,
+            width: 'minmax(0, 2fr)',
+            cell: ({ url, url_inherited }) => (url_inherited ? text.inherited : <code>{url}</code>),
+          },
+          {
+            key: 'remove',
+            head: '',
+            width: '120px',
+            align: 'end',
+            cell: ({ username }) => (
+              <ActionButton
+                size="xs"
+                variant="default"
+                operation="deleteInboundUsername"
+                onClick={() => remove.mutate(username)}
+              >
+                {text.remove}
+              </ActionButton>
+            ),
+          },
+        ]}
+        empty={<Fields entries={[[text.usernames, text.noUsernames]]} />}
+      />
+      <Dialog title={text.addUsername} isOpen={isAdding} close={() => setAdding(false)}>
+        <AddUsername domain={domain} close={() => setAdding(false)} refresh={refresh} />
+      </Dialog>
+    </Card>
+  )
+}
+
+function AddUsername(o: {
+  readonly domain: string
+  readonly close: () => void
+  readonly refresh: () => Promise<void>
+}) {
+  const text = useWords(words)
+  const { client } = useTenant()
+  const [username, setUsername] = useState('')
+  const [url, setUrl] = useState('')
+  const add = useMutation({
+    mutationFn: () =>
+      client.createInboundUsername({
+        ...{ domain: o.domain, username: username.trim() },
+        ...(url.trim() !== '' && { url: url.trim() }),
+      }),
+    onSuccess() {
+      tellDone(text.added)
+      o.close()
+    },
+    onSettled: o.refresh,
+  })
+  return (
+    <DialogForm submit={() => add.mutate()}>
+      <TextInput
+        label={text.username}
+        description={text.usernameHelp}
+        required
+        withAsterisk={false}
+        data-autofocus
+        value={username}
+        onChange={(event) => setUsername(event.currentTarget.value)}
+      />
+      <TextInput
+        label={text.ownUrl}
+        value={url}
+        onChange={(event) => setUrl(event.currentTarget.value)}
+      />
+      <DialogEnd
+        confirm={text.addUsername}
+        isBusy={add.isPending}
+        error={add.error}
+        close={o.close}
+      />
+    </DialogForm>
+  )
+}
