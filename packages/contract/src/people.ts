@@ -117,7 +117,7 @@ export type CreateUserBody = Static<typeof createUserBody>
 export const createUserAnswer = answer({ user, invitation_url: invitationUrl })
 export type CreateUserAnswer = Static<typeof createUserAnswer>
 
-export const inviteUserAnswer = createUserAnswer
+export const inviteUserAnswer = answer({ user, invitation_url: invitationUrl })
 export type InviteUserAnswer = Static<typeof inviteUserAnswer>
 
 export const listUsersQuery = pageQuery
@@ -191,7 +191,7 @@ export type CreateMemberBody = Static<typeof createMemberBody>
 export const createMemberAnswer = answer({ member, invitation_url: invitationUrl })
 export type CreateMemberAnswer = Static<typeof createMemberAnswer>
 
-export const inviteMemberAnswer = createMemberAnswer
+export const inviteMemberAnswer = answer({ member, invitation_url: invitationUrl })
 export type InviteMemberAnswer = Static<typeof inviteMemberAnswer>
 
 export const updateMemberBody = changes({

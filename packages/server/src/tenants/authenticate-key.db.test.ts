@@ -217,7 +217,7 @@ describe('guessed keys', () => {
     const { ask, deps } = setUp()
     const { tenantId } = await createTenant(database, { name: 'Later' })
     expect(await ask(newApiKey())).toBeUndefined()
-    const { apiKey } = await createApiKey(deps, tenantId, { scopes: [] })
+    const { apiKey } = await createApiKey(deps, tenantId, {})
     expect(await ask(apiKey)).toMatchObject({ tenantId })
   })
 })

@@ -33,7 +33,7 @@ export {
   searchWebhooks,
 } from './search-store.ts'
 export { sendTestEvent } from './status/send-test-event.ts'
-export { getWebhookStatus, pauseWebhook, resumeWebhook } from './status/webhook-status.ts'
+export { getWebhookStatus } from './status/webhook-status.ts'
 export { changeSubscription } from './subscriptions/change-subscription.ts'
 export {
   checkReceiver,
