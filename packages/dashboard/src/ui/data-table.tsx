@@ -183,6 +183,7 @@ export function PagedTable<Row>(o: {
   const { hasMore, isLoadingMore, loadMore } = pages
   const isAtEnd = useRef(loadMore)
   isAtEnd.current = loadMore
+  useKeys({ r: pages.retry })
   useEffect(() => {
     if (!hasMore || isLoadingMore || end.current === null) return
     const observer = new IntersectionObserver(

@@ -5,7 +5,8 @@ import { describeFailure } from './answers.tsx'
 import { words } from './words.ts'
 
 export function tellDone(message: string): void {
-  notifications.show({ message, color: 'var(--good-fill)', autoClose: 4_000 })
+  const closeButtonProps = { 'aria-label': words[currentLanguage()].close }
+  notifications.show({ message, color: 'var(--good-fill)', autoClose: 4_000, closeButtonProps })
 }
 
 export function tellFailed(error: unknown): void {
@@ -17,5 +18,6 @@ export function tellFailed(error: unknown): void {
     message: message + request,
     color: 'var(--bad-fill)',
     autoClose: 12_000,
+    closeButtonProps: { 'aria-label': text.close },
   })
 }
