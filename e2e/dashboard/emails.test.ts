@@ -1,4 +1,5 @@
 /** Emails and an email in the dashboard: found, understood, and helped on, as a person does it. */
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import type { Tenant } from '../world.ts'
@@ -110,7 +111,7 @@ describeInBrowser(
       await page.getByText('Attempt 1 of 5').waitFor()
     })
 
-    it('page through 10,000 recipients, find one, and cancel all that match', async () => {
+    it('page through 10,000 recipients, find one, cancel all that match, and export them', async () => {
       const { tenant, person, list } = await setTheScene(scene())
       const sendAt = new Date(Date.now() + 3_600_000).toISOString()
       for (let at = 0; at < 10_000; at += 1_000)
@@ -149,6 +150,18 @@ describeInBrowser(
       await dialog.getByText('10,000 of 10,000 are cancelled.').waitFor()
       await dialog.getByText('Close', { exact: true }).click()
       await table.getByText('Cancelled or refused').first().waitFor()
+
+      // In place of the picker, which a person would answer.
+      await page.evaluate('globalThis.showSaveFilePicker = undefined')
+      await page.getByRole('button', { name: 'Export' }).click()
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: /^As CSV/ }).click(),
+      ])
+      const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
+      expect(lines).toHaveLength(10_001)
+      expect(lines.filter((line) => line.includes(',member7042@example.com,'))).toHaveLength(1)
+      expect(lines.filter((line) => line.includes(',rejected,'))).toHaveLength(10_000)
     }, 120_000)
 
     it('keep a view of the reader in the browser', async () => {

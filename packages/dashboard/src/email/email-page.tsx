@@ -123,14 +123,18 @@ function Opened({
       <div className={classes.layout} data-one={isOne || undefined}>
         <div className={classes.side}>
           {!isOne && (
-            <Recipients
-              recipients={recipients}
-              chosen={chosen.email}
-              refId={refId}
-              search={search}
-            />
+            <div className={classes.recipients}>
+              <Recipients
+                recipients={recipients}
+                chosen={chosen.email}
+                refId={refId}
+                search={search}
+              />
+            </div>
           )}
-          <Facts email={whole} recipient={recipient} mailers={mailers} />
+          <div className={classes.about}>
+            <Facts email={whole} recipient={recipient} mailers={mailers} />
+          </div>
         </div>
         <section className={`${classes.card} ${classes.main}`}>
           {email === undefined ? (
