@@ -12,6 +12,9 @@ it.each<[SearchKind, string, string]>([
   ['delivery', 'dlv_1', '/t/tn_1/deliveries/dlv_1'],
   ['domain', 'example.com', '/t/tn_1/domains/example.com'],
   ['user', 'user_1', '/operator/users'],
+  ['inbound_domain', 'in.example.com', '/t/tn_1/inbound/domains/in.example.com'],
+  ['inbound_message', 'in_1', '/t/tn_1/inbound/messages/in_1'],
+  ['event', 'evt_1', '/t/tn_1/live'],
   ['domain', 'a/b?c', '/t/tn_1/domains/a%2Fb%3Fc'],
 ])('leads from a %s to its page in its tenant', (kind, id, page) => {
   expect(pageOfResult({ kind, id, tenant_id: 'tn_1' })).toEqual({ to: page })

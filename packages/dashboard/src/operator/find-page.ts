@@ -23,7 +23,7 @@ export function pageOfResult({ kind, id, tenant_id: tenantId }: SearchResult): L
     case 'domain':
       return to(`${tenant}/domains/${own}`)
     case 'inbound_domain':
-      return to(`${tenant}/inbound`)
+      return to(`${tenant}/inbound/domains/${own}`)
     case 'inbound_message':
       return to(`${tenant}/inbound/messages/${own}`)
     case 'suppression':

@@ -77,7 +77,7 @@ export function QueuesPage() {
             {
               key: 'state',
               head: text.state,
-              width: 'minmax(0, 1fr)',
+              width: 'minmax(170px, 1fr)',
               cell: (queue) => (
                 <span title={queue.late ? lateness(queue) : undefined}>
                   <StateMark tone={queueTone(queue)}>
@@ -94,20 +94,20 @@ export function QueuesPage() {
             {
               key: 'oldest',
               head: text.oldest,
-              width: '140px',
+              width: '124px',
               cell: ({ oldest_at }) => (oldest_at === null ? '–' : <Time at={oldest_at} />),
             },
             {
               key: 'due',
               head: text.due,
-              width: '84px',
+              width: '64px',
               align: 'end',
               cell: ({ due }) => atMost(due),
             },
             {
               key: 'waiting',
               head: text.later,
-              width: '84px',
+              width: '64px',
               align: 'end',
               cell: ({ waiting }) => atMost(waiting),
             },
