@@ -1,4 +1,4 @@
-/** One mailer: whether it works, what it did, what it waits for, and how to mend it. */
+/** One mailer: whether it works, what it did, what it waits for, and how to repair it. */
 import type { DomainMailer, Mailer, MailerActivity } from '@postrider/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
