@@ -1,9 +1,9 @@
-/** The story of the first days: a mailer with a wrong password is added, found out, repaired, and its mail arrives. */
+/** The story of the first days: a mailer with a wrong password is added, found out and repaired; then its mail arrives. */
 import { expect, it } from 'vitest'
 import { describeInBrowser } from './in-browser.ts'
 
 describeInBrowser('a mailer with a wrong password', (scene) => {
-  it('is refused with the words of the server, then found out, repaired, and sends what waited', async () => {
+  it('is refused with the words of the server, then found out, repaired, and sends again what had failed', async () => {
     const { world, tenant, open, newPerson, newSecret } = scene()
     const [wrong, right] = [newSecret(), newSecret()]
     const [server, receiver] = await Promise.all([
@@ -42,7 +42,6 @@ describeInBrowser('a mailer with a wrong password', (scene) => {
       from: { email: 'news@example.com' },
       to: [{ email: 'ada@example.com' }],
       subject: 'The first mail',
-      max_attempts: 10,
       content: [{ type: 'text/plain', value: 'It works.' }],
     })
     await page.getByText('The server rejected the login').waitFor({ timeout: 60_000 })
@@ -53,9 +52,16 @@ describeInBrowser('a mailer with a wrong password', (scene) => {
     await form.getByLabel('Password', { exact: true }).fill(right)
     await form.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Active', { exact: true }).waitFor({ timeout: 60_000 })
+
+    await page.getByRole('link', { name: 'Emails', exact: true }).click()
+    await page.getByRole('link', { name: /ada@example\.com/ }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'The first mail' }).waitFor()
+    await page.getByText('authentication credentials invalid').first().waitFor()
+    await page.getByRole('button', { name: 'Send again' }).click()
+    await form.getByRole('button', { name: 'Send again' }).click()
     await server.waitForMessages(1, 60_000)
 
-    await page.getByRole('link', { name: 'Deliveries' }).click()
+    await page.getByRole('link', { name: 'Deliveries', exact: true }).click()
     await page.getByRole('link', { name: /MAIL_DELIVERED/ }).first().click()
     await page.getByRole('heading', { level: 1, name: /Delivery/ }).waitFor()
     await page.getByText('"ada@example.com"').waitFor()
