@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { type RunningService, startProcess, startService } from '@postrider/testkit'
 import { connectTo, createDatabase, type TestDatabaseCopy } from '@postrider/testkit/database'
-import type { Client } from 'pg'
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
+
+type Client = Awaited<ReturnType<typeof connectTo>>
 
 const cli = new URL('../packages/server/bin/postrider.mjs', import.meta.url).pathname
 const LINK = /\/app\/(?:setup|invitation)#\S+$/

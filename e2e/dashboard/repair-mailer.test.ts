@@ -54,7 +54,10 @@ describeInBrowser('a mailer with a wrong password', (scene) => {
     await page.getByText('Active', { exact: true }).waitFor({ timeout: 60_000 })
 
     await page.getByRole('link', { name: 'Emails', exact: true }).click()
-    await page.getByRole('link', { name: /ada@example\.com/ }).first().click()
+    await page
+      .getByRole('link', { name: /ada@example\.com/ })
+      .first()
+      .click()
     await page.getByRole('heading', { level: 1, name: 'The first mail' }).waitFor()
     await page.getByText('authentication credentials invalid').first().waitFor()
     await page.getByRole('button', { name: 'Send again' }).click()
@@ -62,7 +65,10 @@ describeInBrowser('a mailer with a wrong password', (scene) => {
     await server.waitForMessages(1, 60_000)
 
     await page.getByRole('link', { name: 'Deliveries', exact: true }).click()
-    await page.getByRole('link', { name: /MAIL_DELIVERED/ }).first().click()
+    await page
+      .getByRole('link', { name: /MAIL_DELIVERED/ })
+      .first()
+      .click()
     await page.getByRole('heading', { level: 1, name: /Delivery/ }).waitFor()
     await page.getByText('"ada@example.com"').waitFor()
     expect(receiver.requests.length).toBeGreaterThan(0)

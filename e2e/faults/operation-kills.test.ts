@@ -6,9 +6,10 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRandom } from '@postrider/testkit'
 import { connectTo, createDatabase, type TestDatabaseCopy } from '@postrider/testkit/database'
-import type { Client } from 'pg'
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 import { createWorld, eventsOf, type Tenant, type World } from '../world.ts'
+
+type Client = Awaited<ReturnType<typeof connectTo>>
 
 const TEST_MS = 400_000
 const KILLS = 3

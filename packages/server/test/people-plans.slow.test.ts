@@ -1,17 +1,11 @@
 /** Users, members, sessions, invitations and the audit log: found by index, however many there are. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
-import { mostRows } from '../../test/explain.ts'
-import { explained } from '../../test/webhook-record.ts'
-import type { Db, Tx } from '../platform/db/index.ts'
-import { deleteOldAuditEntries } from '../tenants/audit-store.ts'
-import { pageOfAllAudit, pageOfAudit } from '../tenants/list-audit.ts'
 import {
   deleteInvitationsOf,
   findInvitation,
   insertInvitation,
   takeInvitation,
-} from './invitations/invitation-store.ts'
+} from '../src/people/invitations/invitation-store.ts'
 import {
   deleteSessionByHash,
   deleteSessionRow,
@@ -22,9 +16,9 @@ import {
   insertSession,
   listSessionRows,
   touchSession,
-} from './sessions/session-store.ts'
-import { findUserId, getUser, pageOfMembers, pageOfUsers } from './users/list-people.ts'
-import { removeMembers } from './users/removal-store.ts'
+} from '../src/people/sessions/session-store.ts'
+import { findUserId, getUser, pageOfMembers, pageOfUsers } from '../src/people/users/list-people.ts'
+import { removeMembers } from '../src/people/users/removal-store.ts'
 import {
   countMembers,
   deleteMembership,
@@ -34,7 +28,13 @@ import {
   lockUser,
   putMembership,
   setPassword,
-} from './users/user-store.ts'
+} from '../src/people/users/user-store.ts'
+import type { Db, Tx } from '../src/platform/db/index.ts'
+import { deleteOldAuditEntries } from '../src/tenants/audit-store.ts'
+import { pageOfAllAudit, pageOfAudit } from '../src/tenants/list-audit.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+import { mostRows } from './explain.ts'
+import { explained } from './webhook-record.ts'
 
 const USERS = 100_000
 const AUDIT = 300_000
