@@ -159,6 +159,7 @@ describe('webhook bodies', () => {
       'url',
       'method',
       'active',
+      'paused',
       'options',
       'headers_present',
       'created_at',

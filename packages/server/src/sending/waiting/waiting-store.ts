@@ -26,6 +26,8 @@ export interface WaitingRange {
 }
 
 const IS_RETRIABLE = `phase = 'waiting' and attempt > 1 and due_at > now()`
+/** What another call has made due since this transaction began is not changed again. */
+const IS_STILL_RETRIABLE = IS_RETRIABLE.replace('now()', 'clock_timestamp()')
 /** Also what a process left when it ended: that claim is over, and nothing was sent by it. */
 const IS_CANCELLABLE = `(phase = 'waiting' or phase = 'sending' and due_at <= now())`
 
@@ -119,7 +121,7 @@ const SAME = 'q.tenant_id = $1 and q.ref_id = l.ref_id and q.n = l.n'
 const RETRY = statement(
   'sending.retry_waiting',
   `update sending_queue q set due_at = now(), is_bulk = true
-     from ${locked('sending_queue', `and ${IS_RETRIABLE} limit 1 for update skip locked`)} l
+     from ${locked('sending_queue', `and ${IS_STILL_RETRIABLE} limit 1 for update skip locked`)} l
     where ${SAME}
    returning q.mailer_id as "mailerId"`,
 )
