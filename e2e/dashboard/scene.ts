@@ -41,6 +41,8 @@ export interface OpenOptions {
   readonly maySeeAll?: boolean
   /** Answers that belong to the test, such as `401 /ui/session`. */
   readonly refusals?: readonly string[]
+  /** Other complaints of the browser that belong to the test. */
+  readonly expects?: readonly RegExp[]
 }
 
 export interface SceneOptions {
@@ -220,6 +222,7 @@ async function complaintsOf(
 ): Promise<string[]> {
   const refusals = ['401 /ui/session', ...(o.refusals ?? [])]
   const isExpected = (text: string) =>
+    o.expects?.some((pattern) => pattern.test(text)) === true ||
     refusals.some((refusal) => {
       const [status, path] = refusal.split(' ')
       return text.includes(`status of ${status} `) && text.includes(`(${origin}${path}`)
