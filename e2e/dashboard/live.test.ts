@@ -34,7 +34,11 @@ describeInBrowser('the live page', (scene) => {
     const { world, tenant, open, newPerson } = scene()
     const send = await sendFrom(scene())
     const person = await newPerson('viewer')
-    const first = await open(`/app/t/${tenant.tenantId}/live`, { person })
+    const first = await open(`/app/t/${tenant.tenantId}/live`, {
+      person,
+      // The service is killed.
+      expects: [/^Failed to load resource: net::ERR_/],
+    })
     const second = await first.context().newPage()
     await second.goto(first.url())
     const state = first.locator('main header').getByRole('status')

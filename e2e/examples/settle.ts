@@ -37,6 +37,8 @@ export function createSettle({ texts, servers }: Settling): <T>(value: T) => T {
     if (Object.hasOwn(OF_MACHINE, name)) return OF_MACHINE[name]
     // One of a day's: which of them begins at midnight differs.
     if (name === 'intervals' && Array.isArray(value) && value.length > 100) return [INTERVAL]
+    // To the hour: between midnight and one it is no day.
+    if (name === 'last_used_at' && value !== null) return '2026-11-20T13:01:02.123Z'
     if (typeof value === 'string') return settleText(value)
     if (typeof value === 'number') return NUMBERS[name] ?? value
     if (Array.isArray(value)) return value.map((item) => settle(item))
