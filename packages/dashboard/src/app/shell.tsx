@@ -21,10 +21,9 @@ export function Shell() {
   const session = useSession()
   const { tenantId } = useParams({ strict: false })
   const path = useRouterState({ select: ({ location }) => location.pathname })
-  const [isOpen, setOpen] = useState(false)
+  /** The page at which the navigation was opened: another page closes it. */
+  const [openAt, setOpenAt] = useState<string>()
   useEffect(rememberFirstKeys, [])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: closed with each page
-  useEffect(() => setOpen(false), [path])
   const groups = [
     ...(tenantId === undefined ? [] : tenantNav),
     ...(isOperator(session) ? operatorNav : []),
@@ -45,7 +44,7 @@ export function Shell() {
           type="button"
           className={classes.burger}
           aria-label={text.openNavigation}
-          onClick={() => setOpen(true)}
+          onClick={() => setOpenAt(path)}
         >
           <MenuIcon size={18} aria-hidden />
         </button>
@@ -57,8 +56,8 @@ export function Shell() {
       </header>
       <div className={classes.side}>{navigation}</div>
       <Drawer
-        opened={isOpen}
-        onClose={() => setOpen(false)}
+        opened={openAt === path}
+        onClose={() => setOpenAt(undefined)}
         size={280}
         title={<Logo />}
         classNames={{ content: classes.drawer ?? '', header: classes.drawerHeader ?? '' }}

@@ -31,10 +31,9 @@ export function TenantSwitch() {
         {session.tenants.map(({ tenant_id, name: own }) => (
           <Menu.Item
             key={tenant_id}
-            component={Link}
-            to="/t/$tenantId"
-            // @ts-expect-error The library's component does not know the parameters of the link's.
-            params={{ tenantId: tenant_id }}
+            renderRoot={(props) => (
+              <Link to="/t/$tenantId" params={{ tenantId: tenant_id }} {...props} />
+            )}
           >
             {own}
           </Menu.Item>

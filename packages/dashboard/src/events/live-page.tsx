@@ -1,7 +1,8 @@
 /** Events as they are committed, and each exactly as a webhook gets it. */
 import type { ListedEvent } from '@postrider/client'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
+import { useSearchChange } from '../app/use-search-change.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
@@ -144,21 +145,9 @@ function fits(event: ListedEvent, search: LiveSearch): boolean {
   )
 }
 
-function useChange(search: LiveSearch) {
-  const navigate = useNavigate()
-  return (part: { readonly [K in keyof LiveSearch]?: LiveSearch[K] | undefined }) =>
-    void navigate({
-      to: '.',
-      search: Object.fromEntries(
-        Object.entries({ ...search, ...part }).filter(([, value]) => value),
-      ),
-      replace: true,
-    })
-}
-
 function useFilters(search: LiveSearch): readonly ActiveFilter[] {
   const text = useWords(words)
-  const change = useChange(search)
+  const change = useSearchChange(search)
   return [
     ...(search.event === undefined
       ? []
@@ -171,7 +160,7 @@ function useFilters(search: LiveSearch): readonly ActiveFilter[] {
 
 function Filters({ search }: { readonly search: LiveSearch }) {
   const text = useWords(words)
-  const change = useChange(search)
+  const change = useSearchChange(search)
   return (
     <Row>
       <Select

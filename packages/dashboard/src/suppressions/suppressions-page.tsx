@@ -1,10 +1,11 @@
 /** Addresses that nothing is sent to, and why. */
 import type { Suppression } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
+import { useSearchChange } from '../app/use-search-change.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
@@ -20,26 +21,16 @@ import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { AddSuppression } from './add-suppression.tsx'
 import { ImportSuppressions } from './import-suppressions.tsx'
-import { reasons, type SuppressionSearch } from './suppression-search.ts'
+import { reasons } from './suppression-search.ts'
 import { words } from './words.ts'
 
 export function SuppressionsPage() {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
   const search = useSearch({ from: '/shell/t/$tenantId/suppressions' })
-  const navigate = useNavigate()
   const [open, setOpen] = useState<'add' | 'import'>()
   const [removing, setRemoving] = useState<Suppression>()
-  const change = (
-    part: { readonly [K in keyof SuppressionSearch]?: SuppressionSearch[K] | undefined },
-  ) =>
-    void navigate({
-      to: '.',
-      search: Object.fromEntries(
-        Object.entries({ ...search, ...part }).filter(([, value]) => value),
-      ),
-      replace: true,
-    })
+  const change = useSearchChange(search)
   const pages = usePages({
     key: [tenantId, 'suppressions', search],
     name: 'suppressions',

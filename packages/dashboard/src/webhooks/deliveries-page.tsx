@@ -1,8 +1,9 @@
 /** Requests to webhooks, filtered by what the address holds. */
 import type { WebhookDelivery } from '@postrider/client'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
+import { useSearchChange } from '../app/use-search-change.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
@@ -13,7 +14,7 @@ import { Card, Page, Row } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
-import { type DeliverySearch, deliveredEvents, deliveryStatuses } from './delivery-search.ts'
+import { deliveredEvents, deliveryStatuses } from './delivery-search.ts'
 import { Replay } from './replay.tsx'
 import { DeliveryStateMark } from './states.tsx'
 import { words } from './words.ts'
@@ -22,16 +23,8 @@ export function DeliveriesPage() {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
   const search = useSearch({ from: '/shell/t/$tenantId/deliveries' })
-  const navigate = useNavigate()
   const [isReplaying, setReplaying] = useState(false)
-  const change = (part: DeliverySearch) =>
-    void navigate({
-      to: '.',
-      search: Object.fromEntries(
-        Object.entries({ ...search, ...part }).filter(([, value]) => value),
-      ),
-      replace: true,
-    })
+  const change = useSearchChange(search)
   const pages = usePages({
     key: [tenantId, 'deliveries', search],
     name: 'deliveries',
@@ -45,7 +38,7 @@ export function DeliveriesPage() {
           {
             name: text.status,
             value: text.statuses[search.status],
-            drop: () => change({ status: undefined as never }),
+            drop: () => change({ status: undefined }),
           },
         ]),
     ...(search.event === undefined
@@ -54,7 +47,7 @@ export function DeliveriesPage() {
           {
             name: text.event,
             value: search.event,
-            drop: () => change({ event: undefined as never }),
+            drop: () => change({ event: undefined }),
           },
         ]),
     ...(search.ref_id === undefined
@@ -82,7 +75,7 @@ export function DeliveriesPage() {
           data={deliveryStatuses.map((value) => ({ value, label: text.statuses[value] }))}
           value={search.status ?? null}
           clearable
-          onChange={(value) => change({ status: (value ?? undefined) as never })}
+          onChange={(value) => change({ status: deliveryStatuses.find((one) => one === value) })}
         />
         <Select
           aria-label={text.event}
@@ -91,7 +84,7 @@ export function DeliveriesPage() {
           value={search.event ?? null}
           clearable
           searchable
-          onChange={(value) => change({ event: (value ?? undefined) as never })}
+          onChange={(value) => change({ event: deliveredEvents.find((one) => one === value) })}
         />
         <TextInput
           key={search.ref_id}
