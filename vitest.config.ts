@@ -57,7 +57,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'unit',
-          include: [`${roots}/*.test.ts`, 'scripts/**/*.test.ts'],
+          include: [`${roots}/*.test.ts`, '{scripts,release}/**/*.test.ts'],
           exclude: ['**/*.{db,slow}.test.ts', '**/node_modules/**'],
           isolate: false,
         },
@@ -75,7 +75,11 @@ export default defineConfig({
         test: {
           ...common,
           name: 'slow',
-          include: [`${roots}/*.slow.test.ts`, 'scripts/**/*.slow.test.ts', 'e2e/**/*.test.ts'],
+          include: [
+            `${roots}/*.slow.test.ts`,
+            '{scripts,release}/**/*.slow.test.ts',
+            'e2e/**/*.test.ts',
+          ],
           globalSetup,
           // Processes start, and a busy machine takes its time for that.
           testTimeout: 120_000,

@@ -6,7 +6,7 @@ import { ensureInstalled, succeeds } from './bootstrap.mjs'
 import { ensureDashboard } from './build-dashboard.mjs'
 import { root } from './clone-lock.mjs'
 
-const isServing = process.argv[2] === 'serve'
+const isServing = process.argv[2] === undefined || process.argv[2] === 'serve'
 const prepare = async () => {
   await ensureInstalled()
   if (isServing) await ensureDashboard()

@@ -13,7 +13,7 @@ export function projectFiles(): string[] {
     .filter((path) => isThere(path))
   return readdirSync(root)
     .filter((name) => name.endsWith('.md'))
-    .concat(pages, ['docs', 'e2e', 'bench', 'scripts', ...parts].flatMap(filesOf))
+    .concat(pages, ['docs', 'e2e', 'bench', 'scripts', 'release', ...parts].flatMap(filesOf))
     .sort()
 }
 

@@ -9,18 +9,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const nodeMajorMin = 24
-if (Number.parseInt(process.versions.node, 10) >= nodeMajorMin) await run()
+if (Number.parseInt(process.versions.node, 10) >= nodeMajorMin) await import('../src/cli-main.ts')
 else startPinned()
-
-async function run() {
-  const { runCli } = await import('../src/cli.ts')
-  const { readEnv } = await import('../src/config.ts')
-  process.exitCode = await runCli(process.argv.slice(2), {
-    env: readEnv(),
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
-  })
-}
 
 function startPinned() {
   const node = findPinned(dirname(fileURLToPath(import.meta.url)))

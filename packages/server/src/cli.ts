@@ -1,5 +1,6 @@
 /**
- * The operator's command line: `postrider <command>` (docs/reference/running.md#commands).
+ * The operator's command line: `postrider <command>` (docs/reference/running.md#commands). Without a command
+ * it is `postrider serve`.
  *
  * Commands share their use cases with the admin API. Results go to stdout, as text for people or,
  * with `--json`, as one JSON document; whatever else is said goes to stderr.
@@ -35,7 +36,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
     exitCode = code
   })
   try {
-    await program.parseAsync([...args], { from: 'user' })
+    await program.parseAsync(args.length === 0 ? ['serve'] : [...args], { from: 'user' })
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -68,7 +69,7 @@ function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
 
   program
     .command('serve')
-    .description('run the service (what `npm start` does)')
+    .description('run the service (also without a command)')
     .action(async () => {
       // The whole service: the other commands start in half the time without it.
       const { serve } = await import('./main.ts')

@@ -27,6 +27,7 @@ const PAGE_HEADERS = {
 }
 
 const HTML = 'text/html; charset=utf-8'
+const FOLDER = new URL('reference/', import.meta.url)
 const FILES = {
   'reference.css': 'text/css; charset=utf-8',
   'reference.js': 'text/javascript; charset=utf-8',
@@ -57,9 +58,7 @@ export function describeRoutes(
   ] as const)
     offer(path, HTML, () => writePage(readDocument() as unknown as Document, up))
   for (const [name, type] of Object.entries(FILES))
-    offer(`/docs/${name}`, type, () =>
-      readFileSync(new URL(`reference/${name}`, import.meta.url), 'utf8'),
-    )
+    offer(`/docs/${name}`, type, () => readFileSync(new URL(name, FOLDER), 'utf8'))
 }
 
 /** Written once, and the same for all: frequent or slow readers cost nothing. */
