@@ -39,7 +39,7 @@ if (process.env.TMPDIR === undefined && existsSync(memory)) {
 
 /** The longest files first: one that starts last is waited for alone. */
 const LONGEST =
-  /\/e2e\/(?:crash|bombs|faults)\/|\/bombs\/|\/inbound\.test\.ts$|\/dashboard\/screens\./
+  /\/e2e\/(?:crash|bombs|faults)\/|\/bombs\/|\/inbound\.test\.ts$|\/dashboard\/(?:screens-|long-lists|roles)/
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => (LONGEST.test(moduleId) ? 0 : 1)

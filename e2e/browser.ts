@@ -40,6 +40,8 @@ export interface PageWatch {
   readonly complaints: readonly string[]
   /** Every address that the page asked for. */
   readonly asked: readonly string[]
+  /** What was seen since it was last taken. */
+  take(): Pick<PageWatch, 'complaints' | 'asked'>
 }
 
 /** Call before the page opens anything. */
@@ -57,10 +59,11 @@ export function watchPage(page: Page): PageWatch {
     dialog.dismiss().catch(() => undefined)
   })
   page.on('request', (request) => asked.push(request.url()))
-  return { complaints, asked }
+  const take = () => ({ complaints: complaints.splice(0), asked: asked.splice(0) })
+  return { complaints, asked, take }
 }
 
 /** Those that lead to another host than the one of the page. */
-export function askedElsewhere({ asked }: PageWatch, origin: string): string[] {
+export function askedElsewhere({ asked }: Pick<PageWatch, 'asked'>, origin: string): string[] {
   return asked.filter((url) => !url.startsWith(`${origin}/`) && !/^(?:data|blob|about):/.test(url))
 }

@@ -16,10 +16,10 @@ interface Violation {
 /** A line for each rule that is broken: the theme, the rule, and the first elements at fault. */
 export async function findBarriers(page: Page): Promise<string[]> {
   const found: string[] = []
+  await settle(page)
+  await page.evaluate(axe)
   for (const colors of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: colors })
-    await settle(page)
-    await page.evaluate(axe)
+    await switchTheme(page, colors)
     const violations = await page.evaluate<Violation[]>(
       `axe.run(document, { runOnly: ${JSON.stringify(TAGS)} }).then(({ violations }) =>
         violations.map(({ id, help, nodes }) =>
@@ -31,4 +31,16 @@ export async function findBarriers(page: Page): Promise<string[]> {
     }
   }
   return found
+}
+
+/** The page follows the browser; what moves on the way has come to rest. */
+async function switchTheme(page: Page, colors: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme: colors })
+  await page.locator(`html[data-mantine-color-scheme="${colors}"]`).waitFor()
+  await page.evaluate(
+    `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))).then(() =>
+      Promise.allSettled(document.getAnimations()
+        .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
+        .map(({ finished }) => finished)).then(() => undefined))`,
+  )
 }

@@ -69,7 +69,7 @@ export interface Scene {
   newPerson(role: MemberRole | OperatorRole, o?: NewPerson): Promise<Person>
   /** A page of a browser that has no cookies but those of the person. */
   open(path: string, o?: OpenOptions): Promise<Page>
-  /** Of all open pages; none if all is well. */
+  /** Of all open pages, since they were last asked for; none if all is well. */
   complaints(): Promise<string[]>
   closePages(): Promise<void>
   destroy(): Promise<void>
@@ -185,6 +185,7 @@ async function setUp(world: World, browser: Browser, o: SceneOptions): Promise<S
           )
       })
       opened.push({ page, watch: watchPage(page), answers, o: options })
+      traffic.set(page, watchTraffic(page))
       await page.goto(origin + path)
       return page
     },
@@ -229,11 +230,12 @@ async function complaintsOf(
     })
   const maySeeAll = o.maySeeAll ?? o.person?.role.startsWith('operator') === true
   const forbidden = [...secrets, ...(maySeeAll ? [] : [stranger])]
-  const read = await Promise.all(answers.map((one) => Promise.race([one, giveUp()])))
+  const seen = watch.take()
+  const read = await Promise.all(answers.splice(0).map((one) => Promise.race([one, giveUp()])))
   const texts = [{ url: page.url(), text: await page.content() }, ...read]
   return [
-    ...watch.complaints.filter((text) => !isExpected(text)),
-    ...askedElsewhere(watch, origin).map((url) => `asked for ${url}`),
+    ...seen.complaints.filter((text) => !isExpected(text)),
+    ...askedElsewhere(seen, origin).map((url) => `asked for ${url}`),
     ...texts.flatMap(({ url, text }) =>
       forbidden.filter((one) => text.includes(one)).map((one) => `${url} shows ${one}`),
     ),
@@ -245,23 +247,33 @@ async function giveUp(): Promise<{ readonly url: string; readonly text: string }
   return await setTimeout(READ_WITHIN_MS, { url: '', text: '' }, { ref: false })
 }
 
-/** Resolves once the page has asked for nothing for a moment; streams stay open. */
-export async function settle(page: Page): Promise<void> {
-  let underWay = 0
-  let quietSinceMs = performance.now()
-  const isStream = (url: string) => url.includes('/events/stream')
+interface Traffic {
+  underWay: number
+  quietSinceMs: number
+}
+
+const traffic = new WeakMap<Page, Traffic>()
+
+/** What the page asks for, but for streams: they stay open. */
+function watchTraffic(page: Page): Traffic {
+  const now: Traffic = { underWay: 0, quietSinceMs: performance.now() }
   const count = (by: number) => (request: { url(): string }) => {
-    if (isStream(request.url())) return
-    underWay += by
-    quietSinceMs = performance.now()
+    if (request.url().includes('/events/stream')) return
+    now.underWay += by
+    now.quietSinceMs = performance.now()
   }
-  const [begun, ended] = [count(1), count(-1)]
-  page.on('request', begun).on('requestfinished', ended).on('requestfailed', ended)
+  page.on('request', count(1)).on('requestfinished', count(-1)).on('requestfailed', count(-1))
+  return now
+}
+
+/** Resolves once the page, which the scene has opened, has asked for nothing for a moment. */
+export async function settle(page: Page): Promise<void> {
+  const seen = traffic.get(page)
+  if (seen === undefined) throw new Error('the scene has not opened this page')
   const untilMs = performance.now() + SETTLES_WITHIN_MS
   while (performance.now() < untilMs) {
-    if (underWay <= 0 && performance.now() - quietSinceMs > SETTLED_MS) break
+    if (seen.underWay <= 0 && performance.now() - seen.quietSinceMs > SETTLED_MS) break
     await page.waitForTimeout(50)
   }
-  page.off('request', begun).off('requestfinished', ended).off('requestfailed', ended)
   await page.evaluate('document.fonts.ready.then(() => undefined)')
 }

@@ -1,0 +1,55 @@
+/**
+ * A tour of every screen, with a story behind it. The screens of one person share a page, which logs in once and
+ * is judged after each screen.
+ */
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { browserHindrance } from '../browser.ts'
+import { type OpenOptions, settle } from './scene.ts'
+import { fillIn, type Screen, screens } from './screens.ts'
+import { createStory, type Story } from './story.ts'
+
+export function describeTour(
+  name: string,
+  o: {
+    readonly open: OpenOptions
+    /** Completes the title of each test: "<screen> <title>". */
+    readonly title: string
+    readonly check: (page: Page) => Promise<void>
+  },
+): void {
+  describe.skipIf(browserHindrance !== undefined)(
+    `${name} ${browserHindrance ?? 'in Chromium'}`,
+    () => {
+      let story: Story
+      let opened: { readonly as: Screen['as']; readonly page: Page } | undefined
+      beforeAll(async () => {
+        story = await createStory(() => undefined)
+      }, 300_000)
+      afterAll(() => story?.destroy())
+      afterEach(async () => expect(await story.scene.complaints()).toEqual([]))
+
+      async function visit(path: string, as: Screen['as'] = 'owner'): Promise<Page> {
+        if (opened?.as === as) {
+          await opened.page.goto(story.scene.origin + path)
+          return opened.page
+        }
+        await story.scene.closePages()
+        const person = as === 'nobody' ? {} : { person: story.people[as] }
+        const page = await story.scene.open(path, {
+          ...{ ...o.open, ...person },
+          maySeeAll: as === 'operator',
+        })
+        opened = { as, page }
+        return page
+      }
+
+      it.each(screens)(`$name ${o.title}`, async ({ path, as }) => {
+        const page = await visit(fillIn(path, story.ids), as)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await settle(page)
+        await o.check(page)
+      })
+    },
+  )
+}
