@@ -24,6 +24,8 @@ const sources = [
   'packages/dashboard/package.json',
   'packages/dashboard/index.html',
   'packages/dashboard/vite.config.ts',
+  'packages/dashboard/tsconfig.json',
+  'tsconfig.json',
   'packages/dashboard/src',
   'packages/client/src',
   'packages/contract/src',

@@ -33,13 +33,19 @@ export async function withCloneLock(kind, work) {
   await take(file, kind)
   const touching = setInterval(() => touch(file), staleAfterMs / 5)
   const release = () => rmSync(file, { force: true })
+  let worker
   const interrupted = () => {
+    // It may not have been told: signals of a terminal go to all, those of others to one.
+    if (isRunning(worker)) process.kill(worker, 'SIGTERM')
     release()
     process.exit(130)
   }
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   try {
-    return await work((pid) => writeFileSync(file, `${pid}\n`))
+    return await work((pid) => {
+      worker = pid
+      writeFileSync(file, `${pid}\n`)
+    })
   } finally {
     clearInterval(touching)
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
