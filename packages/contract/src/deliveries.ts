@@ -215,10 +215,18 @@ export const replayWebhookEventsBody = closedObject(
         description: 'true: only events that no delivery with the status `delivered` has carried',
       }),
     ),
+    dry_run: Type.Optional(
+      Type.Boolean({ description: 'true: only count what would be sent again' }),
+    ),
   },
   { description: '`start` or `ref_id` is required' },
 )
 export type ReplayWebhookEventsBody = Static<typeof replayWebhookEventsBody>
 
-export const replayWebhookEventsAnswer = answer({ replayed })
+export const replayWebhookEventsAnswer = answer({
+  replayed,
+  matched: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Of a `dry_run`: events that would be sent again' }),
+  ),
+})
 export type ReplayWebhookEventsAnswer = Static<typeof replayWebhookEventsAnswer>

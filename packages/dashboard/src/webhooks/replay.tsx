@@ -1,4 +1,4 @@
-/** Sends events again: those of a time, of an email, or what was not delivered. */
+/** Sends events again: those of a time, of an email, or what was not delivered. They are counted first. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
@@ -27,27 +27,37 @@ function Form({ close }: { readonly close: () => void }) {
   const [since, setSince] = useState('')
   const [refId, setRefId] = useState('')
   const [isUndelivered, setUndelivered] = useState(true)
-  const replay = useMutation({
+  const selection = () => ({
+    undelivered: isUndelivered,
+    ...(since !== '' && { start: new Date(since).toISOString() }),
+    ...(refId !== '' && { ref_id: refId.trim() }),
+  })
+  const shown = (count: number) => text.eventsCount(count, format.integer(count))
+  const count = useMutation({
     mutationFn: async () =>
-      (
-        await client.replayWebhookEvents({
-          undelivered: isUndelivered,
-          ...(since !== '' && { start: new Date(since).toISOString() }),
-          ...(refId !== '' && { ref_id: refId.trim() }),
-        })
-      ).replayed,
+      (await client.replayWebhookEvents({ ...selection(), dry_run: true })).matched ?? 0,
+  })
+  const replay = useMutation({
+    mutationFn: async () => (await client.replayWebhookEvents(selection())).replayed,
     async onSuccess(replayed) {
-      tellDone(text.replayed(text.eventsCount(replayed, format.integer(replayed))))
+      tellDone(text.replayed(shown(replayed)))
       close()
       await queryClient.invalidateQueries({ queryKey: [tenantId] })
     },
   })
+  /** What was counted is what is sent. */
+  function choose(change: () => void): void {
+    change()
+    count.reset()
+    replay.reset()
+  }
   return (
     <form
       className={classes.form}
       onSubmit={(event) => {
         event.preventDefault()
-        replay.mutate()
+        if (count.data === undefined) count.mutate()
+        else replay.mutate()
       }}
     >
       <p>{text.replayHelp}</p>
@@ -57,22 +67,32 @@ function Form({ close }: { readonly close: () => void }) {
         required={refId === ''}
         withAsterisk={false}
         value={since}
-        onChange={(event) => setSince(event.currentTarget.value)}
+        onChange={({ currentTarget: { value } }) => choose(() => setSince(value))}
       />
       <TextInput
         label={text.replayEmail}
         value={refId}
-        onChange={(event) => setRefId(event.currentTarget.value)}
+        onChange={({ currentTarget: { value } }) => choose(() => setRefId(value))}
       />
       <Checkbox
         label={text.onlyUndelivered}
         checked={isUndelivered}
-        onChange={(event) => setUndelivered(event.currentTarget.checked)}
+        onChange={({ currentTarget: { checked } }) => choose(() => setUndelivered(checked))}
       />
+      <p role="status">
+        {count.data === undefined
+          ? null
+          : count.data === 0
+            ? text.replayNothing
+            : text.replayMatched(shown(count.data))}
+      </p>
       <DialogEnd
-        confirm={text.replay}
-        isBusy={replay.isPending}
-        error={replay.error}
+        confirm={
+          count.data === undefined ? text.replayCount : text.replayConfirm(shown(count.data))
+        }
+        isBusy={count.isPending || replay.isPending}
+        isDisabled={count.data === 0}
+        error={count.error ?? replay.error}
         close={close}
       />
     </form>

@@ -29,7 +29,7 @@ import type { RateLimit } from '../platform/limits/rate-limit.ts'
 import { getDelivery } from './deliveries/get-delivery.ts'
 import { type ListDeps, listDeliveries } from './deliveries/list-deliveries.ts'
 import { redeliver } from './deliveries/redeliver.ts'
-import { type ReplayDeps, replayEvents } from './deliveries/replay-events.ts'
+import { countEvents, type ReplayDeps, replayEvents } from './deliveries/replay-events.ts'
 import { mayReadContent } from './log/shown-event.ts'
 import { deleteWebhook } from './subscriptions/delete-webhook.ts'
 import { listWebhooks } from './subscriptions/list-webhooks.ts'
@@ -194,7 +194,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
 
   addOperation(app, 'replayWebhookEvents', {
     summary: 'Send recorded events again, by when they happened or by email',
-    description: `Recorded events are sent again, behind what is live, to the webhook that takes such events now. The event switches are followed as they are now, so that events can be had that were not wanted when they happened. With \`undelivered\` only events that no delivery with the status \`delivered\` has carried. Events that wait already are not queued twice, and not counted. When no webhook that takes the events found is registered, the answer is 404; when none of those is active, 409. ${REPLAYS_LIMIT}`,
+    description: `Recorded events are sent again, behind what is live, to the webhook that takes such events now. The event switches are followed as they are now, so that events can be had that were not wanted when they happened. With \`undelivered\` only events that no delivery with the status \`delivered\` has carried. With \`dry_run\` they are counted as \`matched\`, and nothing is sent. Events that wait already are not queued twice, and not counted. When no webhook that takes the events found is registered, the answer is 404; when none of those is active, 409. ${REPLAYS_LIMIT}`,
     tag: 'Webhooks',
     body: replayWebhookEventsBody,
     answer: replayWebhookEventsAnswer,
@@ -202,10 +202,16 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
     errors: ['webhook_not_found', 'conflict', 'rate_limited'],
     async handle({ tenant, body }) {
       await deps.replayLimit.use(tenant.tenantId)
-      const { replayed } = await asReplay(tenant.tenantId, () =>
-        replayEvents(deps, tenant.tenantId, body),
+      const isDry = body.dry_run === true
+      const result = await asReplay(tenant.tenantId, () =>
+        (isDry ? countEvents : replayEvents)(deps, tenant.tenantId, body),
       )
-      return { message: replayed > 0 ? 'Replay Accepted' : NOTHING_REPLAYED, replayed }
+      const message = isDry ? 'Events Matched, None Replayed Yet' : 'Replay Accepted'
+      return { message: isNothing(result) ? NOTHING_REPLAYED : message, ...result }
     },
   })
+}
+
+function isNothing({ replayed, matched = replayed }: { replayed: number; matched?: number }) {
+  return matched === 0
 }

@@ -26,7 +26,7 @@ import type { StreamKey } from '../dispatch/stream-store.ts'
 import { type NewEvent, recordEvents } from '../index.ts'
 import { deleteWebhook } from '../subscriptions/delete-webhook.ts'
 import { updateWebhook } from '../subscriptions/update-webhook.ts'
-import { type ReplaySelection, replayEvents } from './replay-events.ts'
+import { countEvents, type ReplaySelection, replayEvents } from './replay-events.ts'
 import { lockReplays } from './replay-store.ts'
 
 const LIMITS = { waitingMax: 12, lookedAtMax: 40, findMax: 3, queueMax: 5, lockTries: 2 }
@@ -67,6 +67,19 @@ describe('a replay', () => {
     const [first, second] = receiver.requests.map((request) => request.body.toString())
     expect(first).toContain(old.webhookId)
     expect(second).toBe(first?.replaceAll(old.webhookId, key.webhookId))
+  })
+
+  it('counts what it would send, and sends none of it, when it is dry', async () => {
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent(), newEvent(), newEvent())
+    await run()
+    const count = (selection: ReplaySelection) => countEvents(world, 'tn_a', selection)
+    expect(await count(everything)).toEqual({ matched: 3, replayed: 0 })
+    expect(await count({ ...everything, undelivered: true })).toEqual({ matched: 0, replayed: 0 })
+    expect(await world.pending(key)).toEqual([])
+    expect(await replay(everything)).toEqual({ replayed: 3 })
+    expect(await count(everything)).toEqual({ matched: 0, replayed: 0 })
+    await expect(count({})).rejects.toMatchObject({ code: 'validation_failed' })
   })
 
   it('sends events from before the webhook existed', async () => {

@@ -86,6 +86,30 @@ export async function replayEvents(
   tenantId: string,
   selection: ReplaySelection,
 ): Promise<{ replayed: number }> {
+  const { events, filter } = await findEvents(deps, tenantId, selection)
+  if (events.length > 0) await deps.replayBudget?.use(tenantId, events.length)
+  const { queueMax } = deps.replayLimits ?? LIMITS
+  let replayed = 0
+  for (let i = 0; i < events.length; i += queueMax)
+    replayed += await queueAgain(deps, filter, events.slice(i, i + queueMax))
+  return { replayed }
+}
+
+/** What `replayEvents` would queue now, or why it would refuse. */
+export async function countEvents(
+  deps: ReplayDeps,
+  tenantId: string,
+  selection: ReplaySelection,
+): Promise<{ matched: number; replayed: number }> {
+  const { events } = await findEvents(deps, tenantId, selection)
+  return { matched: events.length, replayed: 0 }
+}
+
+async function findEvents(
+  deps: ReplayDeps,
+  tenantId: string,
+  selection: ReplaySelection,
+): Promise<{ readonly events: readonly EventRef[]; readonly filter: DestinedFilter }> {
   const { start, ref_id: refId, event } = selection
   const span = readSelection(selection)
   if (refId !== undefined && !isUlid(refId))
@@ -111,13 +135,7 @@ export async function replayEvents(
       isActive: destinations.has('active'),
     })
   await requireRoom(deps, tenantId, perWebhook)
-  if (events.length > 0) await deps.replayBudget?.use(tenantId, events.length)
-  const { queueMax } = deps.replayLimits ?? LIMITS
-  const toSelected = { ...filter, webhookIds: [...perWebhook.keys()] }
-  let replayed = 0
-  for (let i = 0; i < events.length; i += queueMax)
-    replayed += await queueAgain(deps, toSelected, events.slice(i, i + queueMax))
-  return { replayed }
+  return { events, filter: { ...filter, webhookIds: [...perWebhook.keys()] } }
 }
 
 /**
