@@ -100,6 +100,8 @@ describeInBrowser("the operator's screens", (scene) => {
     await button(theirs, 'Set the password').click()
     await theirs.waitForURL(`**/app/t/${tenant.tenantId}**`)
     await theirs.goto(`${scene().origin}/app/operator/health`)
+    await theirs.getByRole('heading', { name: 'This page is closed to you' }).waitFor()
+    await theirs.getByRole('link', { name: 'To the start' }).click()
     await theirs.waitForURL(`**/app/t/${tenant.tenantId}**`)
 
     await page.getByRole('button', { name: 'Delete Ingrid Invited?' }).click()

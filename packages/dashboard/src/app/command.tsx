@@ -10,7 +10,7 @@ import { useWords } from '../words/define-words.ts'
 import classes from './command.module.css'
 import { searchEntries } from './command-search.ts'
 import { KeyHelp } from './key-help.tsx'
-import { operatorNav, tenantNav } from './nav.ts'
+import { useNavGroups } from './use-nav-groups.ts'
 import { words } from './words.ts'
 
 const gotoKeys = { o: 'overview', e: 'emails', m: 'mailers', w: 'webhooks', l: 'live' } as const
@@ -22,10 +22,7 @@ export function CommandButton() {
   const { tenantId } = useParams({ strict: false })
   const [query, setQuery] = useState('')
   const [isHelpOpen, setHelpOpen] = useState(false)
-  const entries = [
-    ...(tenantId === undefined ? [] : tenantNav),
-    ...(isOperator(session) ? operatorNav : []),
-  ].flatMap((group) => group.entries)
+  const entries = useNavGroups().flatMap((group) => group.entries)
   const open = (to: string) =>
     navigate({ to, ...(tenantId !== undefined && { params: { tenantId } }) } as never)
   useKeys({

@@ -1,4 +1,5 @@
 /** What the navigation leads to, in its order. An entry is there when its screen is. */
+import type { OperationId } from '@postrider/client'
 import type { LinkProps } from '@tanstack/react-router'
 import {
   Activity,
@@ -32,6 +33,8 @@ export interface NavEntry {
   readonly name: NavName
   readonly icon: LucideIcon
   readonly to: NonNullable<LinkProps['to']>
+  /** What the screen cannot do without; undefined: it is open to every role. */
+  readonly reads?: OperationId
 }
 
 export interface NavGroup {
@@ -46,39 +49,54 @@ export interface NavGroup {
 export const tenantNav: readonly NavGroup[] = [
   {
     entries: [
-      { name: 'overview', icon: Gauge, to: '/t/$tenantId' },
-      { name: 'emails', icon: Mail, to: '/t/$tenantId/emails' },
-      { name: 'live', icon: Radio, to: '/t/$tenantId/live' },
+      { name: 'overview', icon: Gauge, to: '/t/$tenantId', reads: 'getOverview' },
+      { name: 'emails', icon: Mail, to: '/t/$tenantId/emails', reads: 'getEmailLogs' },
+      { name: 'live', icon: Radio, to: '/t/$tenantId/live', reads: 'streamEvents' },
     ],
   },
   {
     title: 'sending',
     entries: [
-      { name: 'mailers', icon: Send, to: '/t/$tenantId/mailers' },
-      { name: 'domains', icon: Globe, to: '/t/$tenantId/domains' },
-      { name: 'suppressions', icon: Ban, to: '/t/$tenantId/suppressions' },
-      { name: 'protection', icon: ShieldAlert, to: '/t/$tenantId/protection' },
+      { name: 'mailers', icon: Send, to: '/t/$tenantId/mailers', reads: 'listMailers' },
+      { name: 'domains', icon: Globe, to: '/t/$tenantId/domains', reads: 'listDomains' },
+      {
+        name: 'suppressions',
+        icon: Ban,
+        to: '/t/$tenantId/suppressions',
+        reads: 'listSuppressions',
+      },
+      {
+        name: 'protection',
+        icon: ShieldAlert,
+        to: '/t/$tenantId/protection',
+        reads: 'getPhishingSettings',
+      },
     ],
   },
   {
     title: 'reporting',
     entries: [
-      { name: 'webhooks', icon: Webhook, to: '/t/$tenantId/webhooks' },
-      { name: 'deliveries', icon: PackageCheck, to: '/t/$tenantId/deliveries' },
+      { name: 'webhooks', icon: Webhook, to: '/t/$tenantId/webhooks', reads: 'listWebhooks' },
+      {
+        name: 'deliveries',
+        icon: PackageCheck,
+        to: '/t/$tenantId/deliveries',
+        reads: 'listWebhookDeliveries',
+      },
     ],
   },
   {
     title: 'receiving',
     entries: [
-      { name: 'inbound', icon: Inbox, to: '/t/$tenantId/inbound' },
-      { name: 'mailboxes', icon: Mailbox, to: '/t/$tenantId/mailboxes' },
+      { name: 'inbound', icon: Inbox, to: '/t/$tenantId/inbound', reads: 'listInboundMessages' },
+      { name: 'mailboxes', icon: Mailbox, to: '/t/$tenantId/mailboxes', reads: 'listMailers' },
     ],
   },
   {
     title: 'account',
     entries: [
       { name: 'developers', icon: CodeXml, to: '/t/$tenantId/developers' },
-      { name: 'settings', icon: Settings, to: '/t/$tenantId/settings' },
+      { name: 'settings', icon: Settings, to: '/t/$tenantId/settings', reads: 'listMembers' },
     ],
   },
 ]
@@ -88,14 +106,14 @@ export const operatorNav: readonly NavGroup[] = [
   {
     title: 'operator',
     entries: [
-      { name: 'tenants', icon: Building2, to: '/operator/tenants' },
-      { name: 'health', icon: Activity, to: '/operator/health' },
-      { name: 'queues', icon: Layers, to: '/operator/queues' },
-      { name: 'search', icon: Search, to: '/operator/search' },
-      { name: 'system', icon: Server, to: '/operator/system' },
-      { name: 'users', icon: Users, to: '/operator/users' },
-      { name: 'oidc', icon: KeyRound, to: '/operator/oidc' },
-      { name: 'audit', icon: ScrollText, to: '/operator/audit' },
+      { name: 'tenants', icon: Building2, to: '/operator/tenants', reads: 'listTenants' },
+      { name: 'health', icon: Activity, to: '/operator/health', reads: 'getHealth' },
+      { name: 'queues', icon: Layers, to: '/operator/queues', reads: 'getQueues' },
+      { name: 'search', icon: Search, to: '/operator/search', reads: 'search' },
+      { name: 'system', icon: Server, to: '/operator/system', reads: 'getSystem' },
+      { name: 'users', icon: Users, to: '/operator/users', reads: 'listUsers' },
+      { name: 'oidc', icon: KeyRound, to: '/operator/oidc', reads: 'getSystem' },
+      { name: 'audit', icon: ScrollText, to: '/operator/audit', reads: 'listAuditOfAllTenants' },
     ],
   },
 ]

@@ -1,5 +1,11 @@
 /** All pages: their paths, what their addresses hold, and the screens, which are loaded when they are opened. */
-import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import {
+  createRootRoute,
+  createRoute,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
 import { readEmailSearch } from '../email/email-search.ts'
 import { readEmailsSearch } from '../emails/emails-search.ts'
@@ -14,7 +20,8 @@ import {
 } from '../operator/operator-search.ts'
 import { readOverviewSearch } from '../overview/range.ts'
 import { clientOf } from '../session/client.ts'
-import { isOperator, type Session, sessionQuery } from '../session/session.ts'
+import { ClosedPage } from '../session/closed-page.tsx'
+import { isOperator, type Session, sessionQuery, useSession } from '../session/session.ts'
 import { readSettingsSearch } from '../settings/settings-search.ts'
 import { readSuppressionSearch } from '../suppressions/suppression-search.ts'
 import { readDeliverySearch } from '../webhooks/delivery-search.ts'
@@ -231,8 +238,8 @@ const mailboxes = createRoute({
 export const operatorRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/operator',
-  beforeLoad({ context: { session } }) {
-    if (!isOperator(session)) throw redirect({ to: '/', replace: true })
+  component: function OperatorPages() {
+    return isOperator(useSession()) ? <Outlet /> : <ClosedPage />
   },
 })
 

@@ -3,31 +3,27 @@ import { Drawer } from '@mantine/core'
 import { Link, Outlet, useParams, useRouterState } from '@tanstack/react-router'
 import { Menu as MenuIcon } from 'lucide-react'
 import { Suspense, useEffect, useState } from 'react'
-import { isOperator, useSession } from '../session/session.ts'
 import { Waiting } from '../ui/answers.tsx'
 import { rememberFirstKeys } from '../ui/keys.ts'
 import { useWords } from '../words/define-words.ts'
 import { ActingBar } from './acting-bar.tsx'
 import { CommandButton } from './command.tsx'
 import { Logo } from './logo.tsx'
-import { type NavGroup, operatorNav, tenantNav } from './nav.ts'
+import type { NavGroup } from './nav.ts'
 import classes from './shell.module.css'
 import { TenantSwitch } from './tenant-switch.tsx'
+import { useNavGroups } from './use-nav-groups.ts'
 import { UserMenu } from './user-menu.tsx'
 import { words } from './words.ts'
 
 export function Shell() {
   const text = useWords(words)
-  const session = useSession()
   const { tenantId } = useParams({ strict: false })
+  const groups = useNavGroups()
   const path = useRouterState({ select: ({ location }) => location.pathname })
   /** The page at which the navigation was opened: another page closes it. */
   const [openAt, setOpenAt] = useState<string>()
   useEffect(rememberFirstKeys, [])
-  const groups = [
-    ...(tenantId === undefined ? [] : tenantNav),
-    ...(isOperator(session) ? operatorNav : []),
-  ]
   const navigation = (
     <>
       <TenantSwitch />

@@ -134,6 +134,7 @@ export function EmailActions({
         <Menu.Dropdown>
           {email.events.length > 0 && (
             <Menu.Item
+              data-operation="replayWebhookEvents"
               {...(!may('replayWebhookEvents') && {
                 'aria-disabled': true,
                 'data-disabled': true,

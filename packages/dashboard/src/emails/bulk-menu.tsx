@@ -54,6 +54,7 @@ export function BulkMenu(o: BulkOptions) {
             return (
               <Menu.Item
                 key={one}
+                data-operation={operations[one]}
                 {...(problem !== undefined && { 'aria-disabled': true, 'data-disabled': true })}
                 onClick={() => problem === undefined && setAction(one)}
               >

@@ -15,11 +15,17 @@ export function ActionButton({
 }) {
   const text = useWords(words)
   const { may, isLooking } = useTenant()
-  if (may(operation)) return <Button {...button} />
+  if (may(operation)) return <Button {...button} data-operation={operation} />
   return (
     <Hint label={isLooking ? text.actFirst : text.notForRole}>
       {/* Not `disabled`: keys must reach the reason. */}
-      <Button {...button} data-disabled aria-disabled onClick={(event) => event.preventDefault()} />
+      <Button
+        {...button}
+        data-operation={operation}
+        data-disabled
+        aria-disabled
+        onClick={(event) => event.preventDefault()}
+      />
     </Hint>
   )
 }

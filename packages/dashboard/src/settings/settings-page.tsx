@@ -1,6 +1,7 @@
 /** The tenant's settings: its members, and its audit log. */
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { usePages } from '../api/use-pages.ts'
+import { ClosedPage } from '../session/closed-page.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Tabs } from '../ui/controls.ts'
@@ -18,6 +19,7 @@ export function SettingsPage() {
   const { tab = 'members' } = useSearch({ from: '/shell/t/$tenantId/settings' })
   const navigate = useNavigate()
   const open = settingsTabs.filter((name) => may(name === 'members' ? 'listMembers' : 'listAudit'))
+  if (open.length === 0) return <ClosedPage />
   return (
     <Page title={text.settings} lead={text.lead}>
       <Tabs
