@@ -6,18 +6,21 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest'
 import { browserHindrance } from '../browser.ts'
 import { createScene, type Scene, type SceneOptions } from './scene.ts'
 
-/** `define` is given a function, as there is no scene before the tests run. */
+/**
+ * `define` is given a function, as there is no scene before the tests run; and so may be the options, which then
+ * are made just before it.
+ */
 export function describeInBrowser(
   name: string,
   define: (scene: () => Scene) => void,
-  o: SceneOptions = {},
+  o: SceneOptions | (() => Promise<SceneOptions>) = {},
 ): void {
   describe.skipIf(browserHindrance !== undefined)(
     `${name} ${browserHindrance ?? 'in Chromium'}`,
     () => {
       let scene: Scene | undefined
       beforeAll(async () => {
-        scene = await createScene(o)
+        scene = await createScene(typeof o === 'function' ? await o() : o)
       })
       afterEach(async () => {
         const complaints = (await scene?.complaints()) ?? []

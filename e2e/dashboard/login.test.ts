@@ -66,6 +66,47 @@ describeInBrowser('the login', (scene) => {
   })
 })
 
+describeInBrowser('an invitation of a member', (scene) => {
+  it('leads the second person from the link to their first login, once', async () => {
+    const { open, newPerson, tenant, origin } = scene()
+    const settings = `/app/t/${tenant.tenantId}/settings`
+    const owners = await open(settings, { person: await newPerson('owner') })
+    await owners.getByRole('button', { name: 'Invite a person' }).click()
+    const dialog = owners.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('Sam Second')
+    await dialog.getByLabel('Email').fill('sam.second@example.com')
+    expect(await findBarriers(owners)).toEqual([])
+    await dialog.getByRole('button', { name: 'Invite a person' }).click()
+    const link = await dialog.getByRole('region', { name: 'The invitation' }).innerText()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    const row = owners.getByRole('row').filter({ hasText: 'sam.second@example.com' })
+    await row.getByText('Invited', { exact: true }).waitFor()
+    await row.getByText('Developer').waitFor()
+
+    const sams = await open(link.slice(origin.length))
+    const password = sams.getByLabel('New password')
+    await password.fill('too short')
+    await sams.getByRole('button', { name: 'Set the password' }).click()
+    expect(await password.evaluate((field) => field.matches(':invalid'))).toBe(true)
+    await password.fill('a second quiet sentence')
+    await sams.getByRole('button', { name: 'Set the password' }).click()
+    await sams.waitForURL(`**/app/t/${tenant.tenantId}**`)
+    await sams.getByRole('button', { name: 'Your account' }).click()
+    await sams.getByRole('menuitem', { name: 'Log out' }).click()
+    await sams.waitForURL('**/app/login')
+    await logIn(sams, { email: 'sam.second@example.com', password: 'a second quiet sentence' })
+    await sams.waitForURL(`**/app/t/${tenant.tenantId}**`)
+    await sams.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+
+    await owners.reload()
+    await row.getByText('Active', { exact: true }).waitFor()
+    const again = await open(link.slice(origin.length), { refusals: ['404 /ui/invitation'] })
+    await again.getByLabel('New password').fill('a password of a third person')
+    await again.getByRole('button', { name: 'Set the password' }).click()
+    await again.getByText('This link does not work any more').waitFor()
+  })
+})
+
 describeInBrowser(
   'the set-up link',
   (scene) => {

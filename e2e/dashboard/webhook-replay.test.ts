@@ -1,0 +1,103 @@
+/** A receiver that was down for too long: noticed, understood, repaired, and given what it has missed. */
+import { expect, it } from 'vitest'
+import { describeInBrowser } from './in-browser.ts'
+
+const DOWN = 'upstream is down for maintenance'
+
+describeInBrowser(
+  'a failing webhook',
+  (scene) => {
+    it('is found, its receiver is repaired, and what was given up is counted and replayed', async () => {
+      const { world, tenant, open, newPerson } = scene()
+      const { client } = tenant
+      const [smtp, receiver] = await Promise.all([
+        world.newSmtpServer(),
+        world.newReceiver({ script: () => ({ status: 503, body: DOWN }) }),
+      ])
+      await client.configureSMTP({
+        ...{ name: 'Orders', email: 'orders@example.com', config_type: 'smtp' },
+        connection_type: 'basic',
+        config: { host: '127.0.0.1', port: smtp.port, secure: 'None' },
+      })
+      await client.registerWebhook({
+        ...{ webhook_url: `${receiver.origin}/events`, event: 'EMAIL_EVENT', method: 'POST' },
+        webhook_options: { events: { delivery: true } },
+      })
+      const send = (name: string) =>
+        client.sendEmail({
+          from: { email: 'orders@example.com' },
+          to: [{ email: `${name}@example.com` }],
+          ...{ subject: 'Your order', content: [{ type: 'text/plain', value: 'It is here.' }] },
+        })
+      const { ref_id: lost } = await send('lost')
+      const givenUp = async () =>
+        (await client.listWebhookDeliveries({ status: 'exhausted' })).deliveries.length
+      await expect.poll(givenUp, { timeout: 60_000 }).toBe(1)
+      await send('waiting')
+
+      // Found.
+      const base = `/app/t/${tenant.tenantId}`
+      const page = await open(base, { person: await newPerson('developer') })
+      const problem = page.getByText('Requests to a webhook fail')
+      await problem.waitFor()
+      await page.getByRole('link', { name: 'Look at it' }).click()
+      await page.waitForURL('**/webhooks**')
+      await page.getByText('Failing', { exact: true }).waitFor()
+      await page.getByRole('main').getByRole('link', { name: 'Deliveries' }).click()
+      const deliveries = page.getByRole('table', { name: 'Deliveries' })
+      const failed = deliveries.getByRole('row').filter({ hasText: 'Given up' })
+      await failed.getByText('503').waitFor()
+      await failed.getByRole('link').click()
+      await page.getByRole('heading', { level: 1, name: /Given up/ }).waitFor()
+      await page.getByText(DOWN).first().waitFor()
+      await page.getByText('"lost@example.com"').waitFor()
+
+      // Repaired: what waited comes by itself, what was given up does not.
+      receiver.setScript(() => 200)
+      receiver.clear()
+      await page.getByRole('navigation').getByRole('link', { name: 'Webhooks' }).click()
+      await page.getByRole('button', { name: 'Send a test event' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('button', { name: 'Send', exact: true }).click()
+      await dialog.getByText('Accepted', { exact: true }).waitFor()
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await dialog.getByRole('button', { name: 'Pause' }).click()
+      await page.getByRole('button', { name: 'Resume' }).click()
+      await receiver.waitFor(({ body }) => body.includes('waiting@example.com'))
+      await page.getByText('Nothing waits', { exact: true }).waitFor()
+      expect(receiver.requests.filter(({ body }) => body.includes('lost@example.com'))).toEqual([])
+
+      // Replayed: the number first, and a number of what is chosen now.
+      await page.getByRole('navigation').getByRole('link', { name: 'Deliveries' }).click()
+      await page.getByRole('button', { name: 'Replay', exact: true }).click()
+      await dialog.getByLabel('That happened since').fill('2020-01-01T00:00')
+      await dialog.getByRole('button', { name: 'Count them' }).click()
+      await dialog.getByText('Found: 1 event.').waitFor()
+      await dialog.getByLabel('Only what was not delivered').uncheck()
+      await dialog.getByRole('button', { name: 'Count them' }).click()
+      await dialog.getByText('Found: 2 events.').waitFor()
+      await dialog.getByLabel('Only what was not delivered').check()
+      await dialog.getByRole('button', { name: 'Count them' }).click()
+      await dialog.getByText('Found: 1 event.').waitFor()
+      expect(receiver.requests.filter(({ body }) => body.includes('lost@example.com'))).toEqual([])
+      await dialog.getByRole('button', { name: 'Replay 1 event' }).click()
+      await page.getByText('1 event queued again.').waitFor()
+      const { json } = await receiver.waitFor(({ body }) => body.includes('lost@example.com'))
+      expect(json).toMatchObject([{ event: 'MAIL_DELIVERED', details: { ref_id: lost } }])
+
+      // Delivered, as the page of its email says, too.
+      await page.goto(`${scene().origin}${base}/deliveries?ref_id=${lost}`)
+      const delivered = deliveries.getByRole('row').filter({ hasText: /Delivered/ })
+      await delivered.getByText('200').waitFor()
+      await failed.waitFor()
+      await delivered.getByRole('link').click()
+      await page.getByRole('heading', { level: 1, name: /Delivered/ }).waitFor()
+      await page.goto(`${scene().origin}${base}`)
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+      await problem.waitFor({ state: 'detached' })
+    })
+  },
+  // The second failure gives an event up, and then the webhook backs off for an hour: nothing happens by itself.
+  { env: { WEBHOOK_RETRY_FOR: '1s', WEBHOOK_RETRY_SCHEDULE: '1500ms,1h' } },
+)
