@@ -76,6 +76,11 @@ export const rescueEmailsAnswer = answer({
     description:
       'Of these, those that are queued again because of this call; 0 for a `dry_run`. Fewer than `matched` where another call came first',
   }),
+  uncertain: Type.Integer({
+    minimum: 0,
+    description:
+      'Of `matched`, those whose last attempt was cut off after the message was sent: they may get the mail twice',
+  }),
   nextPageToken,
 })
 export type RescueEmailsAnswer = Static<typeof rescueEmailsAnswer>

@@ -134,6 +134,7 @@ function BulkDialog({
   }
   const all = count.data?.matched ?? 0
   const number = format.integer(all)
+  const uncertain = count.data?.uncertain ?? 0
   return (
     <Dialog title={text.bulkTitle[action]} isOpen close={leave}>
       <form
@@ -184,14 +185,16 @@ function BulkDialog({
                   value={mailerId}
                   onChange={(value) => setMailerId(value ?? '')}
                 />
-                <Banner tone="warn" word={text.uncertainHead} title="">
-                  {text.uncertainMany}
-                </Banner>
+                {uncertain > 0 && (
+                  <Banner tone="warn" word={text.uncertainHead} title="">
+                    {text.uncertainMany(uncertain, format.integer(uncertain))}
+                  </Banner>
+                )}
               </>
             )}
           </>
         )}
-        {run.error !== null && <Failure error={run.error} />}
+        {run.error !== null && <Failure what="change" error={run.error} />}
         {run.isPending ? (
           <Row>
             <Button variant="default" disabled={isStopping} onClick={stop}>

@@ -31,7 +31,7 @@ export function ExportMenu({ filter }: { readonly filter: GetEmailLogsInput }) {
       })
     },
     onSuccess: (isSaved) => isSaved && tellDone(text.exported),
-    onError: (error) => abort.current?.signal.aborted !== true && tellFailed(error),
+    onError: (error) => abort.current?.signal.aborted !== true && tellFailed('save')(error),
   })
   if (save.isPending) {
     return (

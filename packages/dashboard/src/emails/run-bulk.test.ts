@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { type BulkCount, type BulkPage, runBulk } from './run-bulk.ts'
 
 const pages: Record<string, BulkPage> = {
-  first: { matched: 10, changed: 9, nextPageToken: 'second' },
+  first: { matched: 10, changed: 9, uncertain: 2, nextPageToken: 'second' },
   second: { matched: 0, changed: 0, nextPageToken: 'third' },
-  third: { matched: 4, changed: 4, nextPageToken: '' },
+  third: { matched: 4, changed: 4, uncertain: 1, nextPageToken: '' },
 }
 const call = (token: string | undefined) => Promise.resolve(pages[token ?? 'first'] as BulkPage)
 
@@ -15,7 +15,7 @@ it('goes on to the last page, over pages where nothing fitted', async () => {
     onProgress: (one) => seen.push(one),
     isStopped: () => false,
   })
-  expect(result).toEqual({ matched: 14, changed: 13, isWhole: true })
+  expect(result).toEqual({ matched: 14, changed: 13, uncertain: 3, isWhole: true })
   expect(seen.map(({ matched }) => matched)).toEqual([10, 10, 14])
 })
 
@@ -29,7 +29,7 @@ it('stops before the next call, and tells what was done', async () => {
     onProgress: () => undefined,
     isStopped: () => calls > 0,
   })
-  expect(result).toEqual({ matched: 10, changed: 9, isWhole: false })
+  expect(result).toEqual({ matched: 10, changed: 9, uncertain: 2, isWhole: false })
   expect(calls).toBe(1)
 })
 

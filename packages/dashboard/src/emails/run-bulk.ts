@@ -2,9 +2,12 @@
 export interface BulkCount {
   readonly matched: number
   readonly changed: number
+  /** Of those that match: they may get the mail twice. */
+  readonly uncertain: number
 }
 
-export interface BulkPage extends BulkCount {
+export interface BulkPage extends Pick<BulkCount, 'matched' | 'changed'> {
+  readonly uncertain?: number
   readonly nextPageToken?: string | undefined
 }
 
@@ -22,12 +25,16 @@ export async function runBulk(o: {
   readonly onProgress: (count: BulkCount) => void
   readonly isStopped: () => boolean
 }): Promise<BulkResult> {
-  let count: BulkCount = { matched: 0, changed: 0 }
+  let count: BulkCount = { matched: 0, changed: 0, uncertain: 0 }
   let token: string | undefined
   for (let calls = 0; calls < callsMax; calls += 1) {
     if (o.isStopped()) return { ...count, isWhole: false }
     const page = await o.call(token)
-    count = { matched: count.matched + page.matched, changed: count.changed + page.changed }
+    count = {
+      matched: count.matched + page.matched,
+      changed: count.changed + page.changed,
+      uncertain: count.uncertain + (page.uncertain ?? 0),
+    }
     o.onProgress(count)
     token = page.nextPageToken || undefined
     if (token === undefined) return { ...count, isWhole: true }

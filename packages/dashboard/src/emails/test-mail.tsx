@@ -83,6 +83,7 @@ export function TestMail({
           isBusy={send.isPending}
           isDisabled={mailer === undefined}
           error={send.error}
+          failed="send"
           close={close}
         />
       </form>

@@ -108,8 +108,8 @@ export const words = defineWords(
       cancel: 'They get no mail, and no event is sent. This cannot be undone.',
       rescue: 'They are queued again, with a new budget of attempts.',
     },
-    uncertainMany:
-      'Some mail may arrive twice: where the connection was lost after the message was sent, the server may have taken it.',
+    uncertainMany: (n: number, shown: string) =>
+      `The connection was lost after the message was sent: ${shown} ${plural(n, 'recipient', 'recipients')} may have the mail already.`,
     uncertainHead: 'May be sent twice',
     sendBy: 'Send by',
     sameMailer: 'The mailer that failed',
@@ -251,8 +251,8 @@ export const words = defineWords(
         'Sie bekommen keine Mail, und kein Ereignis wird gesendet. Das lässt sich nicht rückgängig machen.',
       rescue: 'Sie kommen nochmals in die Warteschlange, mit neuen Versuchen.',
     },
-    uncertainMany:
-      'Manche Mail kommt vielleicht zweimal an: Wo die Verbindung nach dem Senden abbrach, kann der Server sie angenommen haben.',
+    uncertainMany: (n, shown) =>
+      `Die Verbindung brach nach dem Senden ab: ${shown} Empfänger ${plural(n, 'hat', 'haben')} die Mail vielleicht schon.`,
     uncertainHead: 'Vielleicht doppelt',
     sendBy: 'Senden über',
     sameMailer: 'Den Mailer, der gescheitert ist',

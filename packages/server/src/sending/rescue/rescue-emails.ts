@@ -54,6 +54,7 @@ export interface RescueDeps {
 export interface Rescued {
   readonly matched: number
   readonly rescued: number
+  readonly uncertain: number
   readonly nextPageToken?: string
 }
 
@@ -72,8 +73,10 @@ export async function rescueEmails(
   const range = rangeOf(deps, selection, before)
   const isDry = body.dry_run === true
   const woken = new Set<string>()
+  let uncertain = 0
 
   async function rescue(tx: Tx) {
+    uncertain = 0
     const [now, limited] = await Promise.all([
       readTime(tx),
       checkSender(tx, tenantId),
@@ -88,6 +91,7 @@ export async function rescueEmails(
         const walked = await walkFailed(tx, { ...range, tenantId, below, limit }, selection.refIds)
         const found = await matching(tx, { tenantId, piece: walked, selection })
         const taken = take(found)
+        uncertain += taken.filter(({ series }) => series.isUncertain).length
         if (isDry || taken.length === 0) return { walked, found, changed: 0 }
         const places = await requeue(tx, { tenantId, taken, selection, now, to: body.mailer_id })
         for (const { mailerId } of places) woken.add(mailerId)
@@ -126,7 +130,7 @@ export async function rescueEmails(
   )
   if (!isDry) deps.log.info({ tenant_id: tenantId, matched, rescued }, 'emails.rescued')
   const more = next && { nextPageToken: pageTokenAfter({ mark }, placeText(next)) }
-  return { matched, rescued, ...more }
+  return { matched, rescued, uncertain, ...more }
 }
 
 interface Found {

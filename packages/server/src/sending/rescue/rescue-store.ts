@@ -20,6 +20,8 @@ export interface FailedSeries {
   readonly day: string
   readonly maxAttempts: number
   readonly mailerId: string
+  /** Its last attempt may have delivered it. */
+  readonly isUncertain: boolean
 }
 
 /** Where a walk stands: below this one. */
@@ -33,13 +35,13 @@ export interface WalkRange {
   readonly limit: number
 }
 
-const SERIES = 'ref_id, n, attempt, day, max_attempts, mailer_id'
+const SERIES = 'ref_id, n, attempt, day, max_attempts, mailer_id, outcome'
 const NEWEST = 'order by ref_id desc, n desc, attempt desc limit $8'
 
 // Those that an attempt ended, and those that were taken and are reported as failed. Of the latter one
 // more is read: the place that the walk stands at is among them.
 const walking = (more: string) => `select ref_id as "refId", n, attempt, day,
-         max_attempts as "maxAttempts", mailer_id as "mailerId"
+         max_attempts as "maxAttempts", mailer_id as "mailerId", outcome = 'uncertain' as "isUncertain"
     from (
       (select ${SERIES} from sending_attempt
         where tenant_id = $1 and day between $2 and $3 and ref_id >= $4
@@ -53,7 +55,7 @@ const walking = (more: string) => `select ref_id as "refId", n, attempt, day,
                   and ref_id >= $4 and (ref_id, n) <= ($5, $6::smallint) ${more}
                 order by ref_id desc, n desc limit $8 + 1) reported
         cross join lateral (
-          select attempt, max_attempts, mailer_id from sending_attempt a
+          select attempt, max_attempts, mailer_id, outcome from sending_attempt a
            where a.tenant_id = $1 and a.ref_id = reported.ref_id and a.n = reported.n
              and a.day = reported.day and a.day between $2 and $3
            order by attempt desc limit 1) last

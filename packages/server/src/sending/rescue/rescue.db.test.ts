@@ -63,7 +63,7 @@ describe('a rescued recipient', () => {
 
     expect(await rescue({ ref_ids: [refId] })).toMatchObject({
       status: 202,
-      body: { success: true, message: 'Emails Rescued', matched: 1, rescued: 1 },
+      body: { success: true, message: 'Emails Rescued', matched: 1, rescued: 1, uncertain: 0 },
     })
     expect(woken).toMatchObject([{ tenantId: 'tn_a', mailerId }])
     expect(await recipientsOf(world.db, refId)).toMatchObject([
@@ -234,6 +234,20 @@ describe('a rescued recipient', () => {
     expect(other.messages).toHaveLength(1)
     const [, delivered] = await eventsOf(world.db, refId)
     expect(delivered).toMatchObject({ event: 'MAIL_DELIVERED', details: { mailer_id: mailerId } })
+  })
+
+  it('is counted as uncertain, also by a dry run, when its last attempt may have delivered it', async () => {
+    await refusing()
+    const refId = await failed({ cc: [{ email: 'bob@example.com' }] })
+    await world.db.query(
+      `update sending_attempt set outcome = 'uncertain' where ref_id = $1 and n = 1`,
+      [refId],
+    )
+    const body = { filter: { status: 'failed' } }
+    expect((await rescue({ ...body, dry_run: true })).body).toMatchObject({
+      ...{ matched: 2, rescued: 0, uncertain: 1 },
+    })
+    expect((await rescue(body)).body).toMatchObject({ matched: 2, rescued: 2, uncertain: 1 })
   })
 
   it('a rescued recipient of a large email is sent with its content', async () => {
