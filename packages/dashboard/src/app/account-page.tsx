@@ -57,7 +57,7 @@ function Sessions() {
   const end = useMutation({
     mutationFn: (sessionId: string) => clientOf().revokeSession(sessionId),
     onSuccess: () => tellDone(text.sessionEnded),
-    onError: tellFailed,
+    onError: tellFailed('do'),
     onSettled: () => queryClient.invalidateQueries({ queryKey: key }),
   })
   const columns: readonly Column<ListedSession>[] = [

@@ -109,7 +109,7 @@ function LinkPage(o: {
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        {accept.error && <Failure error={accept.error} />}
+        {accept.error && <Failure what="save" error={accept.error} />}
         <Button type="submit" loading={accept.isPending}>
           {text.choosePassword}
         </Button>

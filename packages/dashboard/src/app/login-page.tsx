@@ -75,5 +75,5 @@ function LoginFailure({ error }: { readonly error: unknown }) {
     return <p role="alert">{text.wrongLogin}</p>
   if (error instanceof PostriderError && error.status === 429)
     return <p role="alert">{text.tooManyLogins(Math.ceil(error.retryAfter ?? 60))}</p>
-  return <Failure error={error} />
+  return <Failure what="logIn" error={error} />
 }

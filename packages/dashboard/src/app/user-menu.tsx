@@ -34,7 +34,7 @@ export function UserMenu() {
       // Another document: nothing of what this one knows is left.
       location.assign('/app/login')
     } catch (error) {
-      tellFailed(error)
+      tellFailed('logOut')(error)
     }
   }
   return (

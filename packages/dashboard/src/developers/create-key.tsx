@@ -1,9 +1,7 @@
-/** Makes an API key, and shows it once. */
-import type { ApiKeyScope } from '@postrider/client'
+/** Makes an API key of a tenant, and shows it once. */
+import type { ApiKeyScope, CreateKeyInput } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { queryClient } from '../api/query-client.ts'
-import { useTenant } from '../session/use-tenant.ts'
 import { Button, Checkbox, Textarea, TextInput } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
@@ -20,18 +18,24 @@ const allScopes = [
   'keys',
 ] as const satisfies readonly ApiKeyScope[]
 
-export function CreateKey(o: { readonly isOpen: boolean; readonly close: () => void }) {
+interface CreateKeyOptions {
+  readonly create: (key: CreateKeyInput) => Promise<{ readonly api_key: string }>
+  /** The list of keys is asked for again. */
+  readonly refresh: () => Promise<void>
+  readonly close: () => void
+}
+
+export function CreateKey(o: CreateKeyOptions & { readonly isOpen: boolean }) {
   const text = useWords(words)
   return (
     <Dialog title={text.create} isOpen={o.isOpen} close={o.close}>
-      <Form close={o.close} />
+      <Form create={o.create} refresh={o.refresh} close={o.close} />
     </Dialog>
   )
 }
 
-function Form({ close }: { readonly close: () => void }) {
+function Form({ create: createKey, refresh, close }: CreateKeyOptions) {
   const text = useWords(words)
-  const { tenantId, client } = useTenant()
   const [name, setName] = useState('')
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>(['send', 'read'])
   const [networks, setNetworks] = useState('')
@@ -39,14 +43,14 @@ function Form({ close }: { readonly close: () => void }) {
   const create = useMutation({
     mutationFn: () => {
       const from = networks.split(/\s+/).filter((network) => network !== '')
-      return client.createKey({
+      return createKey({
         name: name.trim(),
         ...(scopes.length > 0 && { scopes: [...scopes] }),
         ...(from.length > 0 && { networks: from }),
         ...(expires !== '' && { expires_at: new Date(expires) }),
       })
     },
-    onSettled: () => queryClient.invalidateQueries({ queryKey: [tenantId, 'keys'] }),
+    onSettled: refresh,
   })
   if (create.data !== undefined) {
     return (

@@ -66,7 +66,12 @@ function Keys() {
           </Empty>
         }
       />
-      <CreateKey isOpen={isCreating} close={() => setCreating(false)} />
+      <CreateKey
+        isOpen={isCreating}
+        close={() => setCreating(false)}
+        create={(key) => client.createKey(key)}
+        refresh={() => queryClient.invalidateQueries({ queryKey: [tenantId, 'keys'] })}
+      />
       <Revoke apiKey={revoking} close={() => setRevoking(undefined)} />
     </Card>
   )

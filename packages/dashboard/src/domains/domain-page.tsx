@@ -37,7 +37,7 @@ function Found({ domain }: { readonly domain: Domain }) {
   const check = useMutation({
     mutationFn: () => client.verifyDomain(domain.domain),
     onSuccess: () => tellDone(text.checked),
-    onError: tellFailed,
+    onError: tellFailed('check'),
     onSettled: refresh,
   })
   const rotate = useMutation({

@@ -209,7 +209,7 @@ export function SourceTab({
         onBytes: () => undefined,
         signal: AbortSignal.timeout(600_000),
       }),
-    onError: tellFailed,
+    onError: tellFailed('save'),
   })
   return (
     <Readable>

@@ -49,10 +49,8 @@ export function EmailActions({
       queryClient.invalidateQueries({ queryKey: [tenantId, 'email', refId] }),
       queryClient.invalidateQueries({ queryKey: [tenantId, 'emails'] }),
     ])
-  const change = {
-    onError: tellFailed,
-    onSettled: refresh,
-  }
+  const change = { onError: tellFailed('change'), onSettled: refresh }
+  const sending = { onError: tellFailed('send'), onSettled: refresh }
   const body = (pageToken: string | undefined) => ({
     ref_ids: [refId],
     ...(pageToken !== undefined && { pageToken }),
@@ -69,7 +67,7 @@ export function EmailActions({
     onSuccess: ({ changed }) => done(changed, text.cancelled),
   })
   const rescue = useMutation({
-    ...change,
+    ...sending,
     mutationFn: () =>
       runBulk({
         ...whole,
@@ -82,7 +80,7 @@ export function EmailActions({
     onSuccess: ({ changed }) => done(changed, text.sentAgain),
   })
   const replay = useMutation({
-    ...change,
+    ...sending,
     mutationFn: () => client.replayWebhookEvents({ ref_id: refId }),
     onSuccess: ({ replayed }) => done(replayed, text.replayed),
   })
@@ -152,7 +150,9 @@ export function EmailActions({
           )}
           <Menu.Item
             onClick={() =>
-              void navigator.clipboard.writeText(curl).then(() => tellDone(text.copied), tellFailed)
+              void navigator.clipboard
+                .writeText(curl)
+                .then(() => tellDone(text.copied), tellFailed('copy'))
             }
           >
             {text.copyCurl}

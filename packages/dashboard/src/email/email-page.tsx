@@ -215,7 +215,12 @@ function EmailTabs({
     timeline: (
       <Timeline
         entries={buildTimeline(email, recipient)}
-        names={{ tenantId, mailerOf: mailers.nameOf, webhookOf: webhooks.nameOf }}
+        names={{
+          tenantId,
+          refId: email.ref_id,
+          mailerOf: mailers.nameOf,
+          webhookOf: webhooks.nameOf,
+        }}
       />
     ),
     preview: <PreviewTab refId={email.ref_id} search={search} />,

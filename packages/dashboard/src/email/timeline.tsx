@@ -39,6 +39,7 @@ import classes from './timeline.module.css'
 import { words } from './words.ts'
 
 export interface TimelineNames {
+  readonly refId: string
   readonly tenantId: string
   readonly mailerOf: (mailerId: string) => string
   readonly webhookOf: (webhookId: string) => string
@@ -128,6 +129,17 @@ function Entry({
       return (
         <Item
           {...{ icon: Scissors, tone: 'muted', title: text.leftOut[entry.what], isSmall: true }}
+          note={
+            entry.what === 'deliveries' && (
+              <Link
+                to="/t/$tenantId/deliveries"
+                params={{ tenantId: names.tenantId }}
+                search={{ ref_id: names.refId }}
+              >
+                {text.allDeliveries}
+              </Link>
+            )
+          }
         />
       )
     case 'cancelled':
@@ -171,7 +183,9 @@ function Item(o: {
           <div className={classes.head}>
             <strong>{o.title}</strong>
             {o.mark}
-            {o.note !== undefined && <span className={classes.note}>{o.note}</span>}
+            {o.note !== undefined && o.note !== false && (
+              <span className={classes.note}>{o.note}</span>
+            )}
           </div>
           {o.children}
         </div>

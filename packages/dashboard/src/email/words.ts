@@ -98,6 +98,7 @@ export const words = defineWords(
       unanswered: 'no answer',
       requests: (n: number) => (n === 1 ? '1 request' : `${n} requests`),
       openDelivery: 'Open the delivery',
+      allDeliveries: 'All deliveries of this email',
       nextTry: (when: string) => `next try ${when}`,
       leftOut: {
         attempts: 'Earlier attempts are left out',
@@ -311,6 +312,7 @@ export const words = defineWords(
       unanswered: 'keine Antwort',
       requests: (n) => (n === 1 ? '1 Anfrage' : `${n} Anfragen`),
       openDelivery: 'Zur Zustellung',
+      allDeliveries: 'Alle Zustellungen dieser Mail',
       nextTry: (when) => `nächster Versuch ${when}`,
       leftOut: {
         attempts: 'Frühere Versuche sind ausgelassen',

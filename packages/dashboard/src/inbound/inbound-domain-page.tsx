@@ -109,7 +109,7 @@ function Usernames({ domain }: { readonly domain: string }) {
   const remove = useMutation({
     mutationFn: (username: string) => client.deleteInboundUsername(domain, username),
     onSuccess: () => tellDone(text.removed),
-    onError: tellFailed,
+    onError: tellFailed('delete'),
     onSettled: refresh,
   })
   return (

@@ -9,7 +9,6 @@ import { CodeBlock, Copyable } from '../ui/copy.tsx'
 import { Card, Fields, Page } from '../ui/page.tsx'
 import { saveFile } from '../ui/save-file.ts'
 import { Time } from '../ui/time.tsx'
-import { tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import { words } from './words.ts'
@@ -72,7 +71,6 @@ function Raw({ message }: { readonly message: InboundMessage }) {
         parts.push(new Uint8Array(part))
       return parts
     },
-    onError: tellFailed,
   })
   if (!may('getRawInboundMessage')) {
     return (

@@ -134,7 +134,7 @@ function useSetActive(mailer: { readonly mailer_id: string }) {
     mutationFn: (active: boolean) =>
       client.setMailerActive({ mailer_id: mailer.mailer_id, active }),
     onSuccess: (_, active) => tellDone(active ? text.resumed : text.paused),
-    onError: tellFailed,
+    onError: tellFailed('change'),
     onSettled: () => queryClient.invalidateQueries({ queryKey: [tenantId] }),
   })
 }

@@ -49,7 +49,13 @@ function Form({ mailerId, close }: { readonly mailerId: string; readonly close: 
         onChange={(event) => setTo(event.currentTarget.value)}
       />
       {test.data !== undefined && <Steps steps={test.data.steps} />}
-      <DialogEnd confirm={text.runTest} isBusy={test.isPending} error={test.error} close={close} />
+      <DialogEnd
+        confirm={text.runTest}
+        isBusy={test.isPending}
+        error={test.error}
+        failed="check"
+        close={close}
+      />
     </form>
   )
 }

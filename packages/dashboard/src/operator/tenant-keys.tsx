@@ -1,27 +1,25 @@
 /** A tenant's API keys: made, shown once, revoked. */
-import type { ApiKey, ApiKeyScope } from '@postrider/client'
+import type { ApiKey } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
+import { CreateKey } from '../developers/create-key.tsx'
 import { ActionButton } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
-import { Button, MultiSelect, TextInput } from '../ui/controls.ts'
+import { Button } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
-import { Confirm, Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { Confirm } from '../ui/dialog.tsx'
 import { useNow } from '../ui/now.ts'
 import { Card } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
-import { ShownOnce } from './shown-once.tsx'
 import { keyTones, stateOfKey } from './states.ts'
 import { words } from './words.ts'
-
-const scopes: readonly ApiKeyScope[] = ['send', 'webhooks', 'mailers', 'read', 'content', 'keys']
 
 export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
   const text = useWords(words)
@@ -30,7 +28,6 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
   const key = ['operator', 'keys', tenantId]
   const [isOpen, setOpen] = useState(false)
   const [toRevoke, setToRevoke] = useState<ApiKey>()
-  const [made, setMade] = useState<string>()
   const refresh = () => queryClient.invalidateQueries({ queryKey: key })
   const pages = usePages({
     key,
@@ -40,7 +37,7 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
   const revoke = useMutation({
     mutationFn: (keyId: string) => clientOf().revokeApiKey(keyId),
     onSuccess: () => tellDone(text.revoked),
-    onError: tellFailed,
+    onError: tellFailed('revoke'),
     onSettled() {
       setToRevoke(undefined)
       return refresh()
@@ -121,23 +118,11 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
         columns={columns}
         rowKey={({ key_id }) => key_id}
       />
-      {isOpen && (
-        <KeyForm
-          tenantId={tenantId}
-          close={() => setOpen(false)}
-          onMade={(apiKey) => {
-            setOpen(false)
-            setMade(apiKey)
-            void refresh()
-          }}
-        />
-      )}
-      <ShownOnce
-        title={text.keyCreated}
-        help={text.keysNote}
-        label={text.keys}
-        secret={made}
-        close={() => setMade(undefined)}
+      <CreateKey
+        isOpen={isOpen}
+        close={() => setOpen(false)}
+        create={(key) => clientOf().createApiKey(tenantId, key)}
+        refresh={refresh}
       />
       <Confirm
         title={text.revokeTitle(toRevoke?.name ?? text.unnamed)}
@@ -151,55 +136,5 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
         <p>{text.revokeHelp}</p>
       </Confirm>
     </Card>
-  )
-}
-
-function KeyForm(o: {
-  readonly tenantId: string
-  readonly close: () => void
-  readonly onMade: (apiKey: string) => void
-}) {
-  const text = useWords(words)
-  const [name, setName] = useState('')
-  const [chosen, setChosen] = useState<string[]>([])
-  const create = useMutation({
-    mutationFn: () =>
-      clientOf().createApiKey(o.tenantId, {
-        name: name.trim(),
-        scopes: scopes.filter((scope) => chosen.includes(scope)),
-      }),
-    onSuccess: ({ api_key }) => o.onMade(api_key),
-  })
-  return (
-    <Dialog title={text.newKey} isOpen close={o.close}>
-      <DialogForm submit={() => create.mutate()}>
-        <TextInput
-          label={text.keyName}
-          description={text.keyNameHelp}
-          value={name}
-          maxLength={200}
-          required
-          withAsterisk={false}
-          data-autofocus
-          autoComplete="off"
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
-        <MultiSelect
-          label={text.scopes}
-          description={text.scopesHelp}
-          data={scopes.map((value) => ({ value, label: text.scopeNames[value] }))}
-          value={chosen}
-          onChange={setChosen}
-          {...(chosen.length === 0 && { placeholder: text.everything })}
-        />
-        <DialogEnd
-          confirm={text.createKey}
-          isBusy={create.isPending}
-          isDisabled={name.trim() === ''}
-          error={create.error}
-          close={o.close}
-        />
-      </DialogForm>
-    </Dialog>
   )
 }

@@ -128,7 +128,7 @@ function End({ tenant }: { readonly tenant: Tenant }) {
       close()
       tellDone(isSuspended ? text.activated : text.suspended)
     },
-    onError: tellFailed,
+    onError: tellFailed('change'),
     onSettled: refreshTenants,
   })
   const remove = useMutation({

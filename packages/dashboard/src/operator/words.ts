@@ -82,11 +82,7 @@ export const words = defineWords(
     keysNote: 'By which programs of the tenant call.',
     noKeys: 'No key',
     newKey: 'New key',
-    createKey: 'Create the key',
-    keyName: 'Name',
-    keyNameHelp: 'For people: which program uses it',
     scopes: 'Scopes',
-    scopesHelp: 'What the key may do. Without one: everything',
     everything: 'everything',
     scopeNames: {
       send: 'send',
@@ -104,7 +100,6 @@ export const words = defineWords(
     revokeTitle: (name: string) => `Revoke ${name}?`,
     revokeHelp: 'Programs that use this key get 401 within two seconds. It cannot be undone.',
     revoked: 'The key was revoked.',
-    keyCreated: 'The key was created',
     unnamed: 'without a name',
 
     members: 'Members',
@@ -394,11 +389,7 @@ export const words = defineWords(
     keysNote: 'Damit rufen Programme des Mandanten auf.',
     noKeys: 'Kein Schlüssel',
     newKey: 'Neuer Schlüssel',
-    createKey: 'Schlüssel anlegen',
-    keyName: 'Name',
-    keyNameHelp: 'Für Menschen: welches Programm ihn benutzt',
     scopes: 'Rechte',
-    scopesHelp: 'Was der Schlüssel darf. Ohne Angabe: alles',
     everything: 'alles',
     scopeNames: {
       send: 'Senden',
@@ -417,7 +408,6 @@ export const words = defineWords(
     revokeHelp:
       'Programme mit diesem Schlüssel bekommen binnen zwei Sekunden 401. Das lässt sich nicht rückgängig machen.',
     revoked: 'Der Schlüssel wurde widerrufen.',
-    keyCreated: 'Der Schlüssel ist angelegt',
     unnamed: 'ohne Namen',
 
     members: 'Mitglieder',

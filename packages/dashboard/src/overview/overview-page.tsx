@@ -2,6 +2,8 @@
 import type { Attention, Overview } from '@postrider/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useWebhooks } from '../email/use-webhooks.ts'
+import { useMailers } from '../emails/use-mailers.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
@@ -17,6 +19,7 @@ import { type Range, ranges, spanOf } from './range.ts'
 import { words } from './words.ts'
 
 const refreshMs = 15_000
+const urgent: readonly string[] = ['tenant_suspended', 'mailer_deactivated', 'webhook_failing']
 
 export function OverviewPage() {
   const text = useWords(words)
@@ -78,25 +81,27 @@ export function OverviewPage() {
 function Problems({ attention }: { readonly attention: readonly Attention[] }) {
   const text = useWords(words)
   const { tenantId } = useTenant()
+  const mailers = useMailers()
+  const webhooks = useWebhooks()
   if (attention.length === 0) return null
   return (
     <Stack>
       {attention.map(({ reason, mailer_id, webhook_id, since, detail }) => (
         <Banner
           key={`${reason} ${mailer_id ?? webhook_id}`}
-          tone={reason === 'webhook_failing' || reason === 'mailer_deactivated' ? 'bad' : 'warn'}
+          tone={urgent.includes(reason) ? 'bad' : 'warn'}
           word={text.problem}
           title={text.attention[reason]}
           action={
             mailer_id !== undefined ? (
               <Link to="/t/$tenantId/mailers/$mailerId" params={{ tenantId, mailerId: mailer_id }}>
-                {text.look}
+                {text.lookAt(mailers.nameOf(mailer_id))}
               </Link>
-            ) : (
-              <Link to="/t/$tenantId/webhooks" params={{ tenantId }}>
-                {text.look}
+            ) : webhook_id !== undefined ? (
+              <Link to="/t/$tenantId/webhooks" params={{ tenantId }} hash={webhook_id}>
+                {text.lookAt(webhooks.nameOf(webhook_id))}
               </Link>
-            )
+            ) : undefined
           }
         >
           {detail}
@@ -203,10 +208,12 @@ function History({ range }: { readonly range: Range }) {
 function TopReasons({ overview }: { readonly overview: Overview }) {
   const text = useWords(words)
   const format = useFormat()
-  const entries = overview.top_failed_reasons.map(({ failed_reason = '', totals }) => ({
-    name: failed_reason,
-    value: totals.deferred + totals.failed + totals.expired + totals.bounced,
-  }))
+  const entries = largestFirst(
+    overview.top_failed_reasons.map(({ failed_reason = '', totals: n }) => ({
+      name: failed_reason,
+      value: n.deferred + n.failed + n.expired + n.bounced + n.blocked + n.rejected,
+    })),
+  )
   return (
     <Card title={text.topReasons}>
       {entries.length === 0 ? (
@@ -221,10 +228,12 @@ function TopReasons({ overview }: { readonly overview: Overview }) {
 function TopDomains({ overview }: { readonly overview: Overview }) {
   const text = useWords(words)
   const format = useFormat()
-  const entries = overview.top_recipient_domains.map(({ recipient_domain = '', totals }) => ({
-    name: recipient_domain,
-    value: totals.accepted,
-  }))
+  const entries = largestFirst(
+    overview.top_recipient_domains.map(({ recipient_domain = '', totals }) => ({
+      name: recipient_domain,
+      value: totals.accepted,
+    })),
+  )
   return (
     <Card title={text.topDomains}>
       {entries.length === 0 ? (
@@ -234,4 +243,9 @@ function TopDomains({ overview }: { readonly overview: Overview }) {
       )}
     </Card>
   )
+}
+
+/** The service sorts by all that it counted, of which this is a part. */
+function largestFirst<Entry extends { readonly value: number }>(entries: readonly Entry[]) {
+  return entries.filter(({ value }) => value > 0).toSorted((a, b) => b.value - a.value)
 }

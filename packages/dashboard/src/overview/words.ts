@@ -1,4 +1,5 @@
 /** Words of the overview. */
+import type { Attention } from '@postrider/client'
 import { defineWords } from '../words/define-words.ts'
 
 export const words = defineWords(
@@ -35,9 +36,9 @@ export const words = defineWords(
       queue_late: 'Mail is late, and limits do not explain it',
       webhook_failing: 'Requests to a webhook fail',
       webhook_paused: 'A paused webhook has events',
-    },
+    } satisfies Readonly<Record<Attention['reason'], string>>,
     problem: 'Problem',
-    look: 'Look at it',
+    lookAt: (name: string) => `Look at ${name}`,
     since: 'since',
     start: 'First steps',
     startLead: 'Four steps to the first event at your own system.',
@@ -87,7 +88,7 @@ export const words = defineWords(
       webhook_paused: 'Ein angehaltener Webhook hat Ereignisse',
     },
     problem: 'Problem',
-    look: 'Ansehen',
+    lookAt: (name) => `${name} ansehen`,
     since: 'seit',
     start: 'Erste Schritte',
     startLead: 'Vier Schritte zum ersten Ereignis bei Ihrem eigenen System.',

@@ -91,7 +91,7 @@ function Settings({ settings }: { readonly settings: PhishingSettings }) {
             value={blocked}
             onChange={(event) => setBlocked(event.currentTarget.value)}
           />
-          {save.error && <Failure error={save.error} />}
+          {save.error && <Failure what="save" error={save.error} />}
           <div>
             <ActionButton type="submit" operation="updatePhishingSettings" loading={save.isPending}>
               {text.save}

@@ -125,7 +125,7 @@ function Export() {
       for await (const part of await client.exportSuppressions()) parts.push(new Uint8Array(part))
       saveFile('suppressions.csv', parts, 'text/csv')
     },
-    onError: tellFailed,
+    onError: tellFailed('save'),
   })
   return (
     <ActionButton

@@ -29,11 +29,16 @@ export function Waiting({ lines = 6 }: { readonly lines?: number }) {
   )
 }
 
+/** What was to be done. */
+export type FailedWhat = keyof (typeof words)['en']['failed']
+
 /** Why it failed, in the service's words, with the request's id. */
 export function Failure({
+  what = 'load',
   error,
   retry,
 }: {
+  readonly what?: FailedWhat
   readonly error: unknown
   readonly retry?: () => void
 }) {
@@ -43,7 +48,7 @@ export function Failure({
     <div className={classes.failure} role="alert">
       <OctagonAlert size={18} aria-hidden />
       <div>
-        <strong>{text.failed}</strong>
+        <strong>{text.failed[what]}</strong>
         <p>{failure.message}</p>
         {failure.requestId !== undefined && (
           <p className={classes.request}>

@@ -4,7 +4,7 @@ import { type KeyboardEvent, useState } from 'react'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import classes from './bar-chart.module.css'
-import { axisTicks } from './scale.ts'
+import { axisTicks, labelledBars } from './scale.ts'
 import type { Tone } from './state-mark.tsx'
 import { words } from './words.ts'
 
@@ -49,7 +49,11 @@ export function BarChart(o: {
   }
   const step = inner.width / Math.max(1, o.bars.length)
   const y = (value: number) => margin.top + inner.height * (1 - value / top)
-  const labelEvery = Math.max(1, Math.ceil(labelWidth / Math.max(1, step)))
+  const labelled = labelledBars(
+    o.bars.map(({ at }) => new Date(at)),
+    Math.max(1, Math.ceil(labelWidth / Math.max(1, step))),
+    o.interval === 'day',
+  )
   const shown = chosen === undefined ? undefined : o.bars[chosen]
   function onKeyDown(event: KeyboardEvent): void {
     const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
@@ -161,7 +165,7 @@ export function BarChart(o: {
                       />
                     )
                   })}
-                  {index % labelEvery === 0 && x + labelWidth * 0.6 < width && (
+                  {labelled.has(index) && x + labelWidth * 0.6 < width && (
                     <text className={classes.tick} x={x} y={height - 6}>
                       {short(at)}
                     </text>

@@ -2,7 +2,7 @@
 import { Button, Modal, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useWords } from '../words/define-words.ts'
-import { Failure } from './answers.tsx'
+import { type FailedWhat, Failure } from './answers.tsx'
 import classes from './dialog.module.css'
 import { words } from './words.ts'
 
@@ -62,6 +62,8 @@ export function DialogEnd(o: {
   readonly isBusy?: boolean
   readonly isDisabled?: boolean
   readonly error?: unknown
+  /** What the error has kept from being done. */
+  readonly failed?: FailedWhat
   readonly close: () => void
   /** Without it the button submits the form around it. */
   readonly onConfirm?: () => void
@@ -69,7 +71,7 @@ export function DialogEnd(o: {
   const text = useWords(words)
   return (
     <>
-      {o.error ? <Failure error={o.error} /> : null}
+      {o.error ? <Failure what={o.failed ?? 'save'} error={o.error} /> : null}
       <div className={classes.end}>
         <Button variant="default" onClick={o.close}>
           {text.cancel}
@@ -126,6 +128,7 @@ export function Confirm(o: {
           isBusy={o.isBusy ?? false}
           isDisabled={o.nameToType !== undefined && typed !== o.nameToType}
           error={o.error}
+          failed={o.nameToType === undefined ? 'change' : 'delete'}
           close={close}
         />
       </DialogForm>

@@ -34,6 +34,8 @@ export function Page(o: {
 
 /** A part of a screen with a border of its own. */
 export function Card(o: {
+  /** By which the hash of an address leads here. */
+  readonly id?: string
   readonly title?: ReactNode
   readonly note?: ReactNode
   readonly actions?: ReactNode
@@ -42,7 +44,7 @@ export function Card(o: {
   readonly children: ReactNode
 }) {
   return (
-    <section className={classes.card}>
+    <section className={classes.card} id={o.id} tabIndex={o.id === undefined ? undefined : -1}>
       {(o.title !== undefined || o.actions !== undefined) && (
         <div className={classes.cardHead}>
           <div>

@@ -1,7 +1,7 @@
 /** A short word at the edge: what was done, or what failed. */
 import { notifications } from '@mantine/notifications'
 import { currentLanguage } from '../words/language.ts'
-import { describeFailure } from './answers.tsx'
+import { describeFailure, type FailedWhat } from './answers.tsx'
 import { words } from './words.ts'
 
 export function tellDone(message: string): void {
@@ -9,12 +9,17 @@ export function tellDone(message: string): void {
   notifications.show({ message, color: 'var(--good-fill)', autoClose: 4_000, closeButtonProps })
 }
 
-export function tellFailed(error: unknown): void {
+/** Of a mutation: `onError: tellFailed('save')`. */
+export function tellFailed(what: FailedWhat): (error: unknown) => void {
+  return (error) => showFailure(what, error)
+}
+
+function showFailure(what: FailedWhat, error: unknown): void {
   const text = words[currentLanguage()]
   const { message, requestId } = describeFailure(error, text.offline)
   const request = requestId === undefined ? '' : ` (${text.requestId} ${requestId})`
   notifications.show({
-    title: text.failed,
+    title: text.failed[what],
     message: message + request,
     color: 'var(--bad-fill)',
     autoClose: 12_000,

@@ -139,7 +139,7 @@ function useColumns(): readonly Column<WebhookDelivery>[] {
       key: 'status',
       head: text.status,
       width: '170px',
-      cell: ({ status }) => <DeliveryStateMark status={status} />,
+      cell: ({ status }) => <DeliveryStateMark status={status} isQuiet={status === 'delivered'} />,
     },
     {
       key: 'answer',
@@ -160,7 +160,8 @@ function useColumns(): readonly Column<WebhookDelivery>[] {
     {
       key: 'made',
       head: text.made,
-      width: '150px',
+      width: '132px',
+      align: 'end',
       cell: ({ created_at }) => <Time at={created_at} />,
     },
   ]

@@ -39,7 +39,7 @@ function Found({ delivery }: { readonly delivery: WebhookDeliveryDetail }) {
     mutationFn: async () => (await client.redeliver(delivery.delivery_id)).replayed,
     onSuccess: (replayed) =>
       tellDone(text.redelivered(text.eventsCount(replayed, format.integer(replayed)))),
-    onError: tellFailed,
+    onError: tellFailed('send'),
     onSettled: () => queryClient.invalidateQueries({ queryKey: [tenantId] }),
   })
   return (

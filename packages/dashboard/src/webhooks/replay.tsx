@@ -93,6 +93,7 @@ function Form({ close }: { readonly close: () => void }) {
         isBusy={count.isPending || replay.isPending}
         isDisabled={count.data === 0}
         error={count.error ?? replay.error}
+        failed="send"
         close={close}
       />
     </form>

@@ -33,7 +33,17 @@ const deliveryTones: Readonly<Record<WebhookDelivery['status'], Tone>> = {
   discarded: 'muted',
 }
 
-export function DeliveryStateMark({ status }: { readonly status: WebhookDelivery['status'] }) {
+export function DeliveryStateMark({
+  status,
+  isQuiet = false,
+}: {
+  readonly status: WebhookDelivery['status']
+  readonly isQuiet?: boolean
+}) {
   const text = useWords(words)
-  return <StateMark tone={deliveryTones[status]}>{text.statuses[status]}</StateMark>
+  return (
+    <StateMark tone={deliveryTones[status]} isQuiet={isQuiet}>
+      {text.statuses[status]}
+    </StateMark>
+  )
 }

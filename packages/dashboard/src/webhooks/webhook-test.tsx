@@ -58,7 +58,13 @@ function Form({ webhook, close }: TestProps) {
         onChange={(value) => setEvent((value ?? event) as EventName)}
       />
       {test.data !== undefined && <Result test={test.data} />}
-      <DialogEnd confirm={text.send} isBusy={test.isPending} error={test.error} close={close} />
+      <DialogEnd
+        confirm={text.send}
+        isBusy={test.isPending}
+        error={test.error}
+        failed="send"
+        close={close}
+      />
     </form>
   )
 }

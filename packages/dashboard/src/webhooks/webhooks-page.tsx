@@ -1,9 +1,9 @@
 /** The webhooks of the tenant: whether they work, what waits for them, what they hear. */
 import type { Webhook } from '@postrider/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useLocation } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
@@ -35,6 +35,11 @@ export function WebhooksPage() {
     queryFn: async ({ signal }) => (await client.listWebhooks({ signal })).webhooks,
     refetchInterval: 15_000,
   })
+  const named = useLocation({ select: ({ hash }) => hash })
+  const isThere = webhooks.data !== undefined
+  useEffect(() => {
+    if (isThere && named !== '') document.getElementById(named)?.focus()
+  }, [isThere, named])
   const missing = kinds.filter((kind) => !webhooks.data?.some(({ event }) => event === kind))
   const add = (
     <ActionButton
@@ -88,13 +93,13 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
   const pause = useMutation({
     mutationFn: () => client.pauseWebhook(webhook.webhook_id),
     onSuccess: () => tellDone(text.paused),
-    onError: tellFailed,
+    onError: tellFailed('change'),
     onSettled: refresh,
   })
   const resume = useMutation({
     mutationFn: () => client.resumeWebhook(webhook.webhook_id),
     onSuccess: () => tellDone(text.resumed),
-    onError: tellFailed,
+    onError: tellFailed('change'),
     onSettled: refresh,
   })
   const remove = useMutation({
@@ -108,6 +113,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
   const isPaused = status.data?.state === 'paused'
   return (
     <Card
+      id={webhook.webhook_id}
       title={
         <span className={classes.title}>
           {text.kinds[webhook.event]}

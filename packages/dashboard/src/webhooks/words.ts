@@ -91,7 +91,7 @@ export const words = defineWords(
     status: 'Status',
     statuses: {
       pending: 'Waiting',
-      retrying: 'Tried again',
+      retrying: 'Retrying',
       delivered: 'Delivered',
       parked: 'Refused singly',
       exhausted: 'Given up',
