@@ -10,6 +10,9 @@ const KEPT = [
   ...['people_session', 'people_invitation', 'suppressions_address', 'tenants_tenant'],
 ]
 
+const DEADLOCK = '40P01'
+const TRIES_MAX = 10
+
 type Client = Awaited<ReturnType<typeof connectTo>>
 
 async function withDatabase(url: string, work: (client: Client) => Promise<void>): Promise<void> {
@@ -34,20 +37,36 @@ export async function moveBack(url: string, interval: string): Promise<void> {
         group by c.relname`,
       [KEPT],
     )
-    await client.query('begin')
-    // Rows that name each other move one after the other.
-    await client.query('set local session_replication_role = replica')
-    for (const { table } of rows)
-      await client.query(
-        `select platform_ensure_day_partitions($1, 8) from pg_class where relname = $1 and relkind = 'p'`,
-        [table],
-      )
-    for (const { table, columns } of rows) {
-      const sets = columns.map((column) => `${column} = ${column} - $1::interval`)
-      await client.query(`update ${table} set ${sets.join(', ')}`, [interval])
-    }
-    await client.query('commit')
+    for (let tries = 1; ; tries += 1)
+      try {
+        await moveTables(client, rows, interval)
+        return
+      } catch (error) {
+        await client.query('rollback')
+        // The service writes meanwhile, in another order.
+        if ((error as { code?: unknown }).code !== DEADLOCK || tries >= TRIES_MAX) throw error
+      }
   })
+}
+
+async function moveTables(
+  client: Client,
+  tables: readonly { readonly table: string; readonly columns: readonly string[] }[],
+  interval: string,
+): Promise<void> {
+  await client.query('begin')
+  // Rows that name each other move one after the other.
+  await client.query('set local session_replication_role = replica')
+  for (const { table } of tables)
+    await client.query(
+      `select platform_ensure_day_partitions($1, 8) from pg_class where relname = $1 and relkind = 'p'`,
+      [table],
+    )
+  for (const { table, columns } of tables) {
+    const sets = columns.map((column) => `${column} = ${column} - $1::interval`)
+    await client.query(`update ${table} set ${sets.join(', ')}`, [interval])
+  }
+  await client.query('commit')
 }
 
 /** Call before anything is counted: what is counted from now on is kept for `makeHistory`. */

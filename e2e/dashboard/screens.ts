@@ -4,26 +4,29 @@ import type { Story } from './story.ts'
 export interface Screen {
   readonly name: string
   readonly path: string
+  /** The height of its picture in the documents; without it they have none. */
+  readonly pictured?: number
   /** Who looks at it; the owner of the tenant, unless named. Nobody has logged in for `nobody`. */
   readonly as?: keyof Story['people'] | 'nobody'
 }
 
 export const screens: readonly Screen[] = [
   { name: 'login', path: '/app/login', as: 'nobody' },
-  { name: 'overview', path: '/app/t/{tenant}' },
+  { name: 'overview', path: '/app/t/{tenant}', pictured: 1000 },
   { name: 'emails', path: '/app/t/{tenant}/emails' },
   { name: 'emails-failed', path: '/app/t/{tenant}/emails?status=failed' },
-  { name: 'email', path: '/app/t/{tenant}/emails/{email}' },
+  { name: 'email', path: '/app/t/{tenant}/emails/{pictured}', pictured: 1000 },
+  { name: 'email-to-many', path: '/app/t/{tenant}/emails/{email}' },
   { name: 'email-preview', path: '/app/t/{tenant}/emails/{email}?tab=preview' },
   { name: 'live', path: '/app/t/{tenant}/live' },
   { name: 'mailers', path: '/app/t/{tenant}/mailers' },
   { name: 'mailer', path: '/app/t/{tenant}/mailers/{mailer}' },
-  { name: 'mailer-failing', path: '/app/t/{tenant}/mailers/{failing}' },
+  { name: 'mailer-failing', path: '/app/t/{tenant}/mailers/{failing}', pictured: 1000 },
   { name: 'domains', path: '/app/t/{tenant}/domains' },
   { name: 'suppressions', path: '/app/t/{tenant}/suppressions' },
   { name: 'protection', path: '/app/t/{tenant}/protection' },
   { name: 'webhooks', path: '/app/t/{tenant}/webhooks' },
-  { name: 'deliveries', path: '/app/t/{tenant}/deliveries' },
+  { name: 'deliveries', path: '/app/t/{tenant}/deliveries', pictured: 1000 },
   { name: 'inbound', path: '/app/t/{tenant}/inbound' },
   { name: 'inbound-domains', path: '/app/t/{tenant}/inbound?tab=domains' },
   { name: 'mailboxes', path: '/app/t/{tenant}/mailboxes' },

@@ -1,21 +1,31 @@
-/**
- * `npm run screenshots`: pictures of the dashboard in both themes and three widths, of a service with a story.
- *
- *   npm run screenshots -- [--out pictures] [--only overview,login] [--screens FILE] [--themes light,dark]
- *                          [--widths 1440,768,360] [--language en] [--keep]
- *
- * FILE has further screens as JSON: [{ "name": "emails", "path": "/app/t/{tenant}/emails?status=failed",
- * "as": "support" }]. `{tenant}` and the like are ids of the story; the command prints them. With `--keep` the
- * service goes on, to look around in a browser, until Ctrl-C.
- */
-import { mkdirSync, readFileSync } from 'node:fs'
+/** `npm run screenshots`: pictures of the dashboard, of a service with a story. `-- --help` says more. */
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { settle } from './scene.ts'
 import { fillIn, type Screen, screens } from './screens.ts'
 import { createStory, type Story } from './story.ts'
 
+const HELP = `Takes pictures of the dashboard in both themes and three widths.
+
+  npm run screenshots -- [--out pictures] [--only overview,login] [--screens FILE] [--themes light,dark]
+                         [--widths 1440,768,360] [--language en] [--keep]
+  npm run screenshots -- --docs
+
+With --docs: the pictures of the README and the documents, into docs/pictures (${screens
+  .filter(({ pictured }) => pictured !== undefined)
+  .map(({ name }) => name)
+  .join(', ')}),
+1440 wide, in both themes. pngquant makes them small where it is installed.
+
+FILE has further screens as JSON: [{ "name": "emails", "path": "/app/t/{tenant}/emails?status=failed",
+"as": "support" }]. {tenant} and the like are ids of the story; the command prints them. With --keep the service
+goes on, to look around in a browser, until Ctrl-C.
+`
+const PICTURES = new URL('../../docs/pictures/', import.meta.url).pathname
+const PICTURE_BYTES_MAX = 150_000
 const HEIGHTS: Readonly<Record<number, number>> = { 1440: 900, 768: 1_024, 360: 780 }
 /** What is slower has a skeleton, and charts draw after their data. */
 const DRAWN_MS = 300
@@ -29,16 +39,22 @@ const { values } = parseArgs({
     widths: { type: 'string', default: '1440,768,360' },
     language: { type: 'string', default: 'en' },
     keep: { type: 'boolean', default: false },
+    docs: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
   },
 })
+if (values.help) {
+  process.stdout.write(HELP)
+  process.exit()
+}
 
-const folder = resolve(values.out)
+const folder = values.docs ? PICTURES : resolve(values.out)
 const wanted = chooseScreens()
 mkdirSync(folder, { recursive: true })
 const story = await createStory(say)
 try {
   for (const [name, id] of Object.entries(story.ids)) say(`  {${name}} ${id}`)
-  const complaints = await takePictures(story)
+  const complaints = await (values.docs ? takePicturesOfDocs(story) : takePictures(story))
   for (const complaint of complaints) say(`A page complained: ${complaint}`)
   if (complaints.length > 0) process.exitCode = 1
   if (values.keep) await waitForEnd(story)
@@ -77,6 +93,40 @@ async function takePictures({ scene, people, ids }: Story): Promise<string[]> {
     await scene.closePages()
   }
   return [...new Set(complaints)]
+}
+
+/** As much as a reader sees first, of few screens. */
+async function takePicturesOfDocs({ scene, people, ids }: Story): Promise<string[]> {
+  const complaints: string[] = []
+  for (const { name, path, as = 'owner', pictured } of screens) {
+    if (pictured === undefined || as === 'nobody') continue
+    for (const colors of ['light', 'dark'] as const) {
+      const page = await scene.open(fillIn(path, ids), {
+        ...{ person: people[as], colors, width: 1440, height: pictured },
+      })
+      const file = join(folder, `${name}-${colors}.png`)
+      await settle(page)
+      await page.waitForTimeout(DRAWN_MS)
+      await page.screenshot({ path: file })
+      complaints.push(...(await makeSmall(file)))
+    }
+    complaints.push(...(await scene.complaints()))
+    await scene.closePages()
+  }
+  return [...new Set(complaints)]
+}
+
+/** With 256 colours: nobody sees the difference, and a page of text takes a third. */
+async function makeSmall(file: string): Promise<string[]> {
+  const options = ['--force', '--strip', '--skip-if-larger', '--ext', '.png', '--', file]
+  const problem = await promisify(execFile)('pngquant', options).then(
+    () => undefined,
+    (error: Error) => error,
+  )
+  const bytes = statSync(file).size
+  say(`${file} ${Math.round(bytes / 1_000)} kB`)
+  if (bytes <= PICTURE_BYTES_MAX) return []
+  return [`${file} has ${bytes} bytes: at most ${PICTURE_BYTES_MAX} (${problem ?? 'quantised'})`]
 }
 
 async function takePicture(page: Page, file: string): Promise<void> {

@@ -36,9 +36,12 @@ export interface Story {
 const SHOP = 'asterbooks.test'
 const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36'
+/** Of a program that looks at mail before its reader does. */
+const SCANNER = 'Mozilla/5.0 (compatible; mail-scanner/4.2)'
 /** Hits that come sooner are taken for a robot's. */
 const READS_AFTER_MS = 3_500
 const TRIED_WITHIN_MS = 60_000
+const RECORDED_WITHIN_MS = 15_000
 const events = {
   ...{ delivery: true, smtp_error: true, bounce: true, spam: true, open: true, click: true },
   ...{ unsubscribe: true },
@@ -124,6 +127,7 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
   await waitUntilTried(client)
   await readMail(shop, 12)
   await moveBack(databaseUrl, '5 hours')
+  const pictured = await tellOfOne(client, shop)
 
   say('The invoices cannot go out any more ...')
   breakInvoices()
@@ -148,7 +152,8 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
   return {
     people,
     ids: {
-      ...{ tenant: tenant.tenantId, email, phishing: stopped.ref_id, ...mailers, ...webhooks },
+      ...{ tenant: tenant.tenantId, email, pictured, phishing: stopped.ref_id },
+      ...{ ...mailers, ...webhooks },
       stranger: scene.stranger.tenantId,
     },
   }
@@ -205,6 +210,8 @@ const answerByName: SmtpScript = ({ phase, recipient = '', attempt }) => {
   if (recipient.startsWith('unbekannt'))
     return '550 5.1.1 Empfängeradresse abgelehnt: Dieses Postfach existiert nicht'
   if (recipient.startsWith('full')) return '452 4.2.2 Mailbox full, try again later'
+  if (recipient.startsWith('greta') && attempt === 1)
+    return '450 4.2.1 <greta.hartmann@example.com>: The mailbox is busy, please try again soon'
   if (recipient.startsWith('grey') && attempt === 1)
     return '450 4.7.1 Greylisted, please try again in a moment'
   return undefined
@@ -308,7 +315,59 @@ async function waitUntilTried(client: Postrider): Promise<void> {
     }
 }
 
-/** The email of the picture: several recipients, each with a fate of its own. */
+/**
+ * The email of the first picture, from the first attempt to the click: deferred, delivered, opened by a scanner
+ * and by its reader, and every event taken by the webhook. Returns its id.
+ */
+async function tellOfOne(client: Postrider, shop: SmtpServer): Promise<string> {
+  const to = 'greta.hartmann@example.com'
+  const { ref_id: refId } = await client.sendEmail({
+    from: { email: `orders@${SHOP}`, name: 'Aster Books' },
+    to: [{ email: to, name: 'Greta Hartmann' }],
+    subject: 'Your order 4711 is on its way',
+    content: [
+      {
+        type: 'text/html',
+        value: `<h1>On its way</h1><p>Your parcel left our house this morning. <a href="https://www.${SHOP}/parcels/4711">Follow it</a>.</p>`,
+      },
+    ],
+    custom_args: { order: 4711 },
+    campaign_id: 'orders',
+    settings: { open_tracking: true, click_tracking: true },
+  })
+  type Traced = Awaited<ReturnType<Postrider['getEmail']>>['email']
+  const waitUntil = async (isSo: (email: Traced) => boolean | undefined) => {
+    const untilMs = performance.now() + RECORDED_WITHIN_MS
+    while (isSo((await client.getEmail(refId)).email) !== true) {
+      if (performance.now() > untilMs) throw new Error('the email of the picture does not go on')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  const hasHits = (count: number) =>
+    waitUntil(
+      ({ recipients: [one], deliveries, events }) =>
+        one?.hits.length === count &&
+        events.length === count + 2 &&
+        deliveries.flatMap((delivery) => delivery.event_ids).length === events.length &&
+        deliveries.every(({ status }) => status === 'delivered'),
+    )
+  await waitUntil(({ recipients: [one] }) => one?.status === 'delivered')
+  const message = shop.messages.find(
+    ({ recipients, accepted }) => accepted && recipients.includes(to),
+  )
+  const { pixel = '', link = '' } = linksOf(message?.raw)
+  await browse(pixel, SCANNER)
+  await hasHits(1)
+  await readingTime()
+  await browse(pixel)
+  await hasHits(2)
+  await readingTime()
+  await browse(link)
+  await hasHits(3)
+  return refId
+}
+
+/** An email to several, each with a fate of its own. */
 async function sendTheOne(client: Postrider) {
   return await client.sendEmail({
     from: { email: `orders@${SHOP}`, name: 'Aster Books' },
@@ -332,21 +391,32 @@ async function sendTheOne(client: Postrider) {
   })
 }
 
+async function readingTime(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, READS_AFTER_MS))
+}
+
 /** As people with a browser do: they open a mail, and follow every second link. */
 async function readMail(server: SmtpServer, count: number): Promise<void> {
   const seen = server.messages.slice(-count)
-  await new Promise((resolve) => setTimeout(resolve, READS_AFTER_MS))
+  await readingTime()
   for (const [i, { raw }] of seen.entries()) {
-    const html = raw?.toString().replaceAll('=\r\n', '').replaceAll('=3D', '=') ?? ''
-    const pixel = /http\S+\/t\/o\/[^"]+/.exec(html)?.[0]
-    const link = /http\S+\/t\/c\/[^"]+/.exec(html)?.[0]
+    const { pixel, link } = linksOf(raw)
     for (const url of i % 2 === 0 ? [pixel, link] : [pixel])
       if (url !== undefined) await browse(url)
   }
 }
 
-async function browse(url: string): Promise<void> {
-  const answer = await fetch(url, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
+/** The first of each kind that tracking has put into a message. */
+function linksOf(raw: Buffer | undefined) {
+  const html = raw?.toString().replaceAll('=\r\n', '').replaceAll('=3D', '=') ?? ''
+  return {
+    pixel: /http\S+\/t\/o\/[^"]+/.exec(html)?.[0],
+    link: /http\S+\/t\/c\/[^"]+/.exec(html)?.[0],
+  }
+}
+
+async function browse(url: string, agent = BROWSER): Promise<void> {
+  const answer = await fetch(url, { redirect: 'manual', headers: { 'user-agent': agent } })
   await answer.arrayBuffer()
 }
 
