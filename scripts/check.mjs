@@ -12,7 +12,7 @@ const steps = [
   [
     'architecture, tidiness, generated docs',
     'vitest',
-    ['run', '--project=unit', '--project=database', 'packages/server/test', 'scripts'],
+    ['run', '--project=unit', '--project=database', 'packages/server/test', 'scripts', 'release'],
   ],
   ['the description, by public tools', 'vitest', ['run', 'scripts/openapi-tools.slow.test.ts']],
 ]
