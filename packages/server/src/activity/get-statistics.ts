@@ -12,7 +12,7 @@ import type { Clock } from '../platform/clock.ts'
 import { readCounters } from '../platform/counters/counter-store.ts'
 import type { Queryable } from '../platform/db/index.ts'
 import { validationError } from '../platform/errors.ts'
-import { readSpan } from '../sending/index.ts'
+import { readSpan } from '../platform/http/read-span.ts'
 import { countGroups, groupsOfMailers } from './count-groups.ts'
 import { isStatisticName, noCounts, ratesOf } from './statistic-counts.ts'
 

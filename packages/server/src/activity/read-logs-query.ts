@@ -10,8 +10,9 @@ import {
   recipientFacts,
 } from '@postrider/contract'
 import { validationError } from '../platform/errors.ts'
+import { readSpan } from '../platform/http/read-span.ts'
 import type { TimeSpan } from '../platform/values/date-time.ts'
-import { type EmailSelection, readEmailFilters, readSpan } from '../sending/index.ts'
+import { type EmailSelection, readEmailFilters } from '../sending/index.ts'
 
 export interface LogSelection extends EmailSelection {
   readonly status: RecipientStatus | undefined

@@ -1,6 +1,6 @@
 /** Sending: accept, queue, attempts, and the record of what was sent. */
 
-export { type EmailSelection, readEmailFilters, readSpan } from './accept/read-filters.ts'
+export { type EmailSelection, readEmailFilters } from './accept/read-filters.ts'
 export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
 export { getContent } from './content/get-content.ts'
 export { discoverQueues } from './queue/claim/claim-store.ts'

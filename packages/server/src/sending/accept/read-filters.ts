@@ -4,13 +4,9 @@
  */
 import type { BulkFilter, FieldError, RecipientType } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
+import { readSpan } from '../../platform/http/read-span.ts'
 import { soughtUlid } from '../../platform/ids.ts'
-import {
-  allTime,
-  parseTimeSpan,
-  problemOfTimeSpan,
-  type TimeSpan,
-} from '../../platform/values/date-time.ts'
+import type { TimeSpan } from '../../platform/values/date-time.ts'
 
 export interface EmailSelection {
   readonly refId: string | undefined
@@ -58,27 +54,4 @@ export function readEmailFilters(
     mailerId: filter.mailerId,
     type: filter.recipientType,
   }
-}
-
-/** From the beginning of the one to the end of the other, each named by its only key. */
-export function readSpan(
-  start: Readonly<Record<string, string | undefined>>,
-  end: Readonly<Record<string, string | undefined>>,
-  under: string,
-  errors: FieldError[],
-): TimeSpan {
-  const [[startName = '', startText] = []] = Object.entries(start)
-  const [[endName = '', endText] = []] = Object.entries(end)
-  const parse = (name: string, text: string | undefined) => {
-    if (text === undefined) return allTime
-    const parsed = parseTimeSpan(text)
-    if (parsed === undefined)
-      errors.push({ path: `${under}/${name}`, message: problemOfTimeSpan(text) })
-    return parsed
-  }
-  const first = parse(startName, startText)
-  const last = parse(endName, endText)
-  if (first !== undefined && last !== undefined && first.from >= last.to)
-    errors.push({ path: `${under}/${startName}`, message: `must not be after ${endName}` })
-  return { from: (first ?? allTime).from, to: (last ?? allTime).to }
 }

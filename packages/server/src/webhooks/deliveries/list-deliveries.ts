@@ -13,10 +13,10 @@ import {
 } from '@postrider/contract'
 import { type Db, readByIndex, type Tx } from '../../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
+import { readStartAndEnd } from '../../platform/http/read-span.ts'
 import { soughtId, soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import { dayAt, type TimeSpan } from '../../platform/values/date-time.ts'
 import { toWebhookDelivery } from './delivery-wire.ts'
-import { readSelection } from './read-selection.ts'
 import {
   type EventKey,
   eventIdsOfEmail,
@@ -60,7 +60,7 @@ export async function listDeliveries(
   query: ListWebhookDeliveriesQuery,
 ): Promise<DeliveriesPage> {
   const page = readPage(query, LIST, DELIVERY_ID)
-  const range = rangeOf(readSelection(query), page.before)
+  const range = rangeOf(readStartAndEnd(query), page.before)
   const { status, event } = query
   const refId = subjectOf(query)
   return await readByIndex(db, async (tx) => {

@@ -20,12 +20,12 @@ import type { Clock } from '../../platform/clock.ts'
 import { type Db, planByIndex, readByIndex } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { ApiError, rateLimited, validationError } from '../../platform/errors.ts'
+import { readStartAndEnd } from '../../platform/http/read-span.ts'
 import { isUlid, timeOfUlid } from '../../platform/ids.ts'
 import type { RateLimit } from '../../platform/limits/rate-limit.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
 import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
 import { subscriptionsOf } from '../events/select-subscription.ts'
-import { readSelection } from './read-selection.ts'
 import {
   countReplayed,
   type DestinationState,
@@ -111,7 +111,7 @@ async function findEvents(
   selection: ReplaySelection,
 ): Promise<{ readonly events: readonly EventRef[]; readonly filter: DestinedFilter }> {
   const { start, ref_id: refId, event } = selection
-  const span = readSelection(selection)
+  const span = readStartAndEnd(selection)
   if (refId !== undefined && !isUlid(refId))
     throw validationError({ path: '/ref_id', message: 'must be the reference id of an email' })
   if (start === undefined && refId === undefined)

@@ -8,9 +8,9 @@ import type { ListEventsQuery } from '@postrider/contract'
 import { formatMicros } from '../../platform/clock.ts'
 import { type Db, readInOrder, type Tx } from '../../platform/db/index.ts'
 import { type Page, pageTokenAfter, readPage } from '../../platform/http/paging.ts'
+import { readStartAndEnd } from '../../platform/http/read-span.ts'
 import { soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import { allTime, dayAt } from '../../platform/values/date-time.ts'
-import { readSelection } from '../deliveries/read-selection.ts'
 import { endOfLook, type LogFilters, type LogKey, readLog, readLogBodies } from './log-store.ts'
 import { asciiLower, isContent, showEvent, showWithoutContent } from './shown-event.ts'
 
@@ -97,7 +97,7 @@ function looksOf(
 }
 
 function filtersOf(tenantId: string, query: ListEventsQuery, { before }: Page): LogFilters {
-  const span = readSelection(query)
+  const span = readStartAndEnd(query)
   const isAll = span.from === allTime.from && span.to === allTime.to
   const fromMs = toMillis(span.from)
   const toMs = toMillis(span.to)
