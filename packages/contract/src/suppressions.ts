@@ -117,7 +117,13 @@ export const addSuppressionBody = closedObject({
 })
 export type AddSuppressionBody = Static<typeof addSuppressionBody>
 
-export const addSuppressionAnswer = answer({ suppression })
+export const addSuppressionAnswer = answer({
+  suppression,
+  changed: Type.Boolean({
+    description:
+      'false: nothing was changed, as the address is suppressed for a stronger reason and for as long',
+  }),
+})
 export type AddSuppressionAnswer = Static<typeof addSuppressionAnswer>
 
 /** A file, in octets; and refused lines that an answer names. */

@@ -34,8 +34,8 @@ function Form({ close }: { readonly close: () => void }) {
         ...(note !== '' && { note }),
         ...(ends !== '' && { expires_at: new Date(ends) }),
       }),
-    async onSuccess() {
-      tellDone(text.added)
+    async onSuccess({ changed }) {
+      tellDone(changed ? text.added : text.unchanged)
       close()
       await queryClient.invalidateQueries({ queryKey: [tenantId, 'suppressions'] })
     },

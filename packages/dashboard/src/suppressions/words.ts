@@ -34,6 +34,7 @@ export const words = defineWords(
       `${email} gets mail again from the next send on. If the address does not exist or complains, it comes back to this list.`,
     removed: 'The address gets mail again.',
     added: 'The address is suppressed.',
+    unchanged: 'Nothing changed: the address is suppressed for a stronger reason.',
     noSuppressions: 'No address is suppressed',
     noSuppressionsHelp:
       'An address comes here when its server says that it does not exist, when its owner unsubscribes or reports spam, or by hand.',
@@ -89,6 +90,7 @@ export const words = defineWords(
       `${email} erhält ab der nächsten Sendung wieder Mails. Wenn die Adresse nicht existiert oder sich beschwert, kommt sie wieder auf diese Liste.`,
     removed: 'Die Adresse erhält wieder Mails.',
     added: 'Die Adresse ist gesperrt.',
+    unchanged: 'Nichts geändert: Die Adresse ist aus einem stärkeren Grund gesperrt.',
     noSuppressions: 'Keine Adresse ist gesperrt',
     noSuppressionsHelp:
       'Eine Adresse kommt hierher, wenn ihr Server sagt, dass sie nicht existiert, wenn jemand sich abmeldet oder Spam meldet, oder von Hand.',

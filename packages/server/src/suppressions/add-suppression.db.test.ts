@@ -87,6 +87,19 @@ describe('[contract 7.3] addSuppression', () => {
     })
   })
 
+  it('says whether it has changed anything', async () => {
+    const answer = async (body: object) => (await add(body)).body
+    const isAdded = { message: 'Suppression Added', changed: true }
+    const stays = { message: 'Suppression Stays As It Is', changed: false }
+    expect(await answer({ reason: 'unsubscribed', expires_at: TOMORROW })).toMatchObject(isAdded)
+    expect(await answer({ expires_at: TOMORROW })).toMatchObject(stays)
+    expect(await answer({ expires_at: NEXT_WEEK })).toMatchObject(isAdded)
+    expect(await answer({ reason: 'bounced', expires_at: TOMORROW })).toMatchObject(stays)
+    expect(await answer({ reason: 'unsubscribed' })).toMatchObject(isAdded)
+    expect(await answer({ reason: 'manual', note: 'By phone' })).toMatchObject(stays)
+    expect(await answer({ reason: 'complained' })).toMatchObject(isAdded)
+  })
+
   it('replaces note and end of an equal reason', async () => {
     const first = await added({ note: 'first' })
     const amended = { note: 'second', expires_at: TOMORROW }

@@ -18,7 +18,7 @@ export async function addSuppression(
   { db, clock }: { readonly db: Db; readonly clock: Pick<Clock, 'now'> },
   { tenantId, keyId }: { readonly tenantId: string; readonly keyId: string },
   { email, reason, note, expires_at }: AddSuppressionBody,
-): Promise<Suppression> {
+): Promise<{ readonly suppression: Suppression; readonly changed: boolean }> {
   const emailKey = addressKeyOf(readAddress(email).address)
   const expiresAt = expires_at == null ? null : readEnd(expires_at, clock.now())
   const row = {
@@ -27,11 +27,11 @@ export async function addSuppression(
     note: readNote(note),
     source: sourceOfCaller(keyId),
   }
-  await store.putSuppressions(db, tenantId, [row], { isAmended: true })
+  const { written } = await store.putSuppressions(db, tenantId, [row], { isAmended: true })
   const held = await store.getSuppression(db, { tenantId, emailKey })
   if (held === undefined)
     throw new ApiError('conflict', { message: 'The suppression was removed at the same time' })
-  return toSuppression(held)
+  return { suppression: toSuppression(held), changed: written > 0 }
 }
 
 function readEnd(text: string, now: Date): Date {

@@ -85,7 +85,7 @@ export function suppressionRoutes(app: FastifyInstance, deps: SuppressionRoutesD
   addOperation(app, 'addSuppression', {
     summary: 'Suppress an address, with a note and until a time',
     description:
-      'From the answer on, the address gets no mail, as after unsubscribeEmail. An address that is suppressed already keeps the stronger of the two reasons, from the strongest: `complained`, `unsubscribed`, `manual`, `bounced`. Of an equal reason the new note and end count, of another one the later end. The answer shows what holds now.',
+      'From the answer on, the address gets no mail, as after unsubscribeEmail. An address that is suppressed already keeps the stronger of the two reasons, from the strongest: `complained`, `unsubscribed`, `manual`, `bounced`. Of an equal reason the new note and end count, of another one the later end. The answer shows what holds now, and whether anything was `changed`.',
     tag,
     scopes: ['send'],
     isForSupport: true,
@@ -93,8 +93,9 @@ export function suppressionRoutes(app: FastifyInstance, deps: SuppressionRoutesD
     answer: addSuppressionAnswer,
     errors: ['conflict'],
     async handle({ tenant, body }) {
-      const suppression = await addSuppression(deps, tenant, body)
-      return { message: 'Suppression Added', suppression }
+      const added = await addSuppression(deps, tenant, body)
+      const message = added.changed ? 'Suppression Added' : 'Suppression Stays As It Is'
+      return { message, ...added }
     },
   })
 

@@ -78,14 +78,14 @@ function later(a: Date, b: Date): Date {
 /**
  * The addresses differ. Of two reasons for one address the stronger stays, with its source and note, and of two ends the later;
  * the address keeps its id. With `isAmended` an equal reason counts as the stronger, with its end. Answers
- * the ids of those that were not suppressed before.
+ * the ids of those that were not suppressed before, and how many rows were written: what changes nothing is not.
  */
 export async function putSuppressions(
   q: Queryable,
   tenantId: string,
   rows: readonly NewRow[],
   { isAmended = false } = {},
-): Promise<ReadonlySet<string>> {
+): Promise<{ readonly added: ReadonlySet<string>; readonly written: number }> {
   const { rows: written } = await q.query<{ id: string }>(PUT, [
     tenantId,
     textArray(rows.map((row) => row.emailKey)),
@@ -98,7 +98,8 @@ export async function putSuppressions(
     isAmended,
   ])
   const given = new Set(rows.map((row) => row.id))
-  return new Set(written.flatMap(({ id }) => (given.has(id) ? id : [])))
+  const added = new Set(written.flatMap(({ id }) => (given.has(id) ? id : [])))
+  return { added, written: written.length }
 }
 
 // Laterally: one probe of the index for each address, whatever the statistics say of the table.

@@ -27,5 +27,5 @@ export async function suppressAddress(tx: Queryable, o: NewSuppression): Promise
   const { tenantId, address, email, reason, source } = o
   const given = { email, reason, source, note: null, expiresAt: null }
   const row = { ...given, id: newUlid(), emailKey: addressKeyOf(address) }
-  return (await putSuppressions(tx, tenantId, [row])).size > 0
+  return (await putSuppressions(tx, tenantId, [row])).added.size > 0
 }

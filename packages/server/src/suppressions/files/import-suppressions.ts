@@ -158,7 +158,7 @@ function createBatch({ db, batches }: ImportDeps, tenantId: string) {
   async function put(given: readonly NewRow[]): Promise<number> {
     for (let conflicts = 0; ; conflicts++) {
       try {
-        return (await db.transaction((tx) => putSuppressions(tx, tenantId, given))).size
+        return (await db.transaction((tx) => putSuppressions(tx, tenantId, given))).added.size
       } catch (error) {
         if (!isConflict(error) || conflicts >= CONFLICTS_MAX) throw error
       }
