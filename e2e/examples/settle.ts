@@ -131,8 +131,14 @@ const OF_MACHINE: Readonly<Record<string, unknown>> = {
   database: { version: '18.1', bytes: 52428800, is_embedded: true },
   tables: [{ name: 'webhooks_event', bytes: 8388608, rows: 12000 }],
   configuration: [
-    { name: 'POSTRIDER_DATABASE_URL', value: null, is_set: true, is_shown: false },
-    { name: 'POSTRIDER_RETENTION', value: '30d', is_set: true, is_shown: true },
+    {
+      ...{ name: 'POSTRIDER_SECRET_KEYS', value: null },
+      ...{ is_set: true, is_generated: true, is_shown: false },
+    },
+    {
+      ...{ name: 'POSTRIDER_RETENTION', value: '30d' },
+      ...{ is_set: true, is_generated: false, is_shown: true },
+    },
   ],
 }
 const TIMINGS = { dns_ms: 3, connect_ms: 11, tls_ms: 19, first_byte_ms: 60, total_ms: 61 }

@@ -115,7 +115,10 @@ export const systemSetting = closedObject(
   {
     name: Type.String({ description: 'The variable' }),
     value: stringOrNull('As it holds in the process that answers; null when unset or not shown'),
-    is_set: Type.Boolean({ description: 'It has a value, its own or the default' }),
+    is_set: Type.Boolean({ description: 'It has a value: its own, the default, or a generated one' }),
+    is_generated: Type.Boolean({
+      description: 'true: not configured; the first start generated the secret',
+    }),
     is_shown: Type.Boolean({ description: 'false: its value may hold a secret' }),
   },
   { description: 'A variable of the configuration' },

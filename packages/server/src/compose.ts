@@ -273,7 +273,7 @@ function operatorOf({ config, db }: Platform) {
   return createOperator({
     db,
     isEmbedded: config.databaseUrl === undefined,
-    settings: () => describeSettings(config),
+    settings: () => describeSettings(config, o.secrets),
     examine: createServiceDoctor({ db, config }),
   })
 }

@@ -4,10 +4,13 @@
  */
 import type { SystemSetting } from '@postrider/contract'
 import { type Config, configPrefix, type Variable, variables } from './config.ts'
+import type { Secrets } from './platform/secrets/secrets-file.ts'
 
-export function describeSettings(config: Config): SystemSetting[] {
+/** @param secrets those that hold, configured or generated */
+export function describeSettings(config: Config, secrets: Secrets): SystemSetting[] {
   return Object.entries<Variable<unknown>>(variables).map(([key, variable]) => {
     const value: unknown = Reflect.get(config, key)
+    const isGenerated = value === undefined && Reflect.get(secrets, key) !== undefined
     const isSet = value !== undefined
     const show = variable.isSecret === true ? undefined : variable.type.show
     // Roles are a set.
@@ -15,7 +18,8 @@ export function describeSettings(config: Config): SystemSetting[] {
     return {
       name: configPrefix + variable.name,
       value: isSet && show !== undefined ? show(shown) : null,
-      is_set: isSet,
+      is_set: isSet || isGenerated,
+      is_generated: isGenerated,
       is_shown: show !== undefined,
     }
   })

@@ -222,14 +222,14 @@ describe('getSystem', () => {
     const settings = new Map<string, object>(
       system.configuration.map((one: { name: string }) => [one.name, one]),
     )
-    const shown = { is_set: true, is_shown: true }
+    const shown = { is_set: true, is_generated: false, is_shown: true }
     expect(settings.get('POSTRIDER_SEND_LEASE')).toMatchObject({ ...shown, value: '90s' })
     expect(settings.get('POSTRIDER_ROLES')).toMatchObject({ ...shown, value: 'api' })
     expect(settings.get('POSTRIDER_SEND_MAX_ATTEMPTS')).toMatchObject({ ...shown, value: '5' })
     const issuer = 'https://login.example.com/realm'
     expect(settings.get('POSTRIDER_OIDC_ISSUER')).toMatchObject({ ...shown, value: issuer })
     expect(settings.get('POSTRIDER_OIDC_ROLE_CLAIM')).toMatchObject({ ...shown, value: 'roles' })
-    const hidden = { value: null, is_set: true, is_shown: false }
+    const hidden = { value: null, is_set: true, is_generated: false, is_shown: false }
     const secretNames = [
       ...['DATABASE_URL', 'SECRET_KEYS', 'ADMIN_TOKEN', 'API_KEY', 'RSPAMD_URL'],
       'OIDC_CLIENT_SECRET',

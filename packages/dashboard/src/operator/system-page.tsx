@@ -225,8 +225,9 @@ function Configuration({ settings }: { readonly settings: readonly SystemSetting
 
 function Value({ setting }: { readonly setting: SystemSetting }) {
   const text = useWords(words)
-  const { value, is_set: isSet, is_shown: isShown } = setting
+  const { value, is_set: isSet, is_generated: isGenerated, is_shown: isShown } = setting
   if (!isSet) return <StateMark tone="muted">{text.notSet}</StateMark>
-  if (!isShown) return <StateMark tone="info">{text.hidden}</StateMark>
+  if (!isShown)
+    return <StateMark tone="info">{isGenerated ? text.generated : text.hidden}</StateMark>
   return value === '' ? text.emptyValue : <code title={value ?? ''}>{value}</code>
 }
