@@ -14,6 +14,7 @@ import {
   nextPageToken,
   orNull,
   pageQuery,
+  peopleOnly,
   stringOrNull,
   timeOrDate,
   timestamp,
@@ -35,7 +36,7 @@ export const logFilters = {
   status: Type.Optional(
     Type.Enum([...recipientStatuses, ...recipientFacts], {
       description:
-        'Where the recipient stands now; `spam`, `opened`, `clicked` and `unsubscribed` are facts beside it',
+        'Where the recipient stands now; `spam`, `opened`, `clicked` (both by people) and `unsubscribed` are facts beside it',
     }),
   ),
   startDeliveredDate: Type.Optional(timeOrDate('Delivered at this time or later')),
@@ -64,8 +65,8 @@ export const emailLog = closedObject({
       "The `Message-ID` of its copy; of a sending domain's the provider's own id, once the provider has taken it. Empty where nothing was made for the recipient",
   }),
   attempts: whole('Attempts that have ended'),
-  opens: whole('By people, as far as that is known'),
-  clicks: whole('By people, as far as that is known'),
+  opens: whole(`Opens by people. ${peopleOnly}`),
+  clicks: whole(`Clicks by people. ${peopleOnly}`),
   created_at: timestamp('When the email was accepted'),
   delivered_at: timestampOrNull('null while it is not delivered'),
 })

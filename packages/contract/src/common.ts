@@ -178,3 +178,7 @@ export type PageQuery = Static<typeof pageQuery>
 export const nextPageToken = Type.Optional(
   Type.String({ description: 'Opaque; absent on the last page' }),
 )
+
+/** Of opens and clicks that are counted. */
+export const peopleOnly =
+  'Those of programs are not counted, as far as they are recognised; they are events with `bot`'

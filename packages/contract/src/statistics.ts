@@ -4,7 +4,7 @@
  * Each is counted in the hour in which it happened, whenever the email was accepted.
  */
 import { type Static, Type } from 'typebox'
-import { answer, closedObject, timeOrDate } from './common.ts'
+import { answer, closedObject, peopleOnly, timeOrDate } from './common.ts'
 
 export const statisticNames = [
   'accepted',
@@ -78,12 +78,14 @@ const countFields = {
   bounced: count(
     'Recipients whose server refused the relay provider, or gave the email back later',
   ),
-  opens: count('By people, as far as that is known'),
-  clicks: count('By people, as far as that is known'),
+  opens: count(`Opens by people. ${peopleOnly}`),
+  clicks: count(`Clicks by people. ${peopleOnly}`),
   unique_opens: count(
-    'Recipients of an email who opened it as a person, each once, where that was for the first time',
+    'Recipients of an email who opened it as a person, each once, where that was for the first time. Opens of programs are not counted',
   ),
-  unique_clicks: count('The same of clicks: each recipient once, however many links were followed'),
+  unique_clicks: count(
+    'The same of clicks by people: each recipient once, however many links were followed',
+  ),
   unsubscribed: count('Unsubscriptions; once more where a recipient was let in again meanwhile'),
   complained: count('Reports of the email as spam'),
 } satisfies Record<StatisticName, unknown>
@@ -96,8 +98,8 @@ const rate = (description: string) =>
 
 export const statisticRates = closedObject({
   delivery: rate('Delivered, of those that were delivered, failed, expired or bounced'),
-  opens: rate('Opens for each delivery'),
-  clicks: rate('Clicks for each delivery'),
+  opens: rate('Opens by people, for each delivery'),
+  clicks: rate('Clicks by people, for each delivery'),
   unsubscribed: rate('Of those delivered'),
 })
 export type StatisticRates = Static<typeof statisticRates>
