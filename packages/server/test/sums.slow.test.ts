@@ -2,6 +2,7 @@
 import { createRandom, createSmtpServer, type SmtpServer } from '@postrider/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { App } from '../src/compose.ts'
+import { groupedReason } from '../src/sending/record/counter-groups.ts'
 import { ADMIN_TOKEN, composeForTest } from './composed-app.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
@@ -68,6 +69,7 @@ async function newTenant(name: string) {
     ...{ name: 'News', email: 'news@sender.test', config_type: 'smtp', connection_type: 'basic' },
     config: { host: '127.0.0.1', port: smtp.port, secure: 'None' },
   })
+  await call('PUT', '/v1/phishing', key, { blocked_domains: ['phishing.test'] })
   await call('POST', '/v1/suppressions', key, { email: 'gone@recipient.test' })
   return { id, key, name }
 }
@@ -82,11 +84,16 @@ async function send({ key, name }: Tenant, random: ReturnType<typeof createRando
   }))
   if (random.below(4) === 0) to.push({ email: 'gone@recipient.test' })
   const isAhead = random.below(4) === 0
+  const isPhishing = random.below(8) === 0
+  // Whoever is busy then is tried until the time is over.
+  const ends =
+    random.below(4) === 0 ? { max_attempts: 100, expires_in: '1s' } : { max_attempts: 2 }
+  const link = isPhishing ? 'https://phishing.test/' : 'https://a.example/'
   const { ref_id: refId } = await call('POST', '/v1/email/send', key, {
     from: { email: isSimulated ? `news@${name}.test` : 'news@sender.test' },
     ...{ to, subject: 'Hello', campaign_id: random.pick(['spring', 'autumn']) },
-    content: [{ type: 'text/html', value: '<a href="https://a.example/">a</a>' }],
-    settings: { max_attempts: 2, open_tracking: true, click_tracking: true },
+    content: [{ type: 'text/html', value: `<a href="${link}">a</a>` }],
+    settings: { ...ends, open_tracking: true, click_tracking: true },
     ...(isAhead ? { send_at: new Date(Date.now() + HOUR_MS).toISOString() } : {}),
   })
   if (isAhead && random.below(2) === 0)
@@ -126,7 +133,10 @@ const SCANS: Readonly<Record<string, string>> = {
   suppressed: recipients(`status = 'suppressed'`),
   sent: `select count(*) from sending_attempt where tenant_id = $1 and outcome = 'accepted' and ${BY_RELAY}`,
   delivered: events('MAIL_DELIVERED'),
+  deferred: 'select count(*) from sending_attempt where tenant_id = $1 and retry_scheduled',
   failed: recipients(`status = 'failed'`),
+  expired: recipients(`status = 'expired'`),
+  blocked: recipients(`status = 'blocked'`),
   rejected: recipients(`status = 'rejected'`),
   bounced: events('MAIL_BOUNCE'),
   opens: hits('open'),
@@ -135,6 +145,26 @@ const SCANS: Readonly<Record<string, string>> = {
   unique_clicks: hits('click', 'distinct (ref_id, n)'),
   unsubscribed: events('MAIL_UNSUBSCRIBED'),
   complained: events('MAIL_SPAM'),
+}
+
+/** By reason, what is counted with one: each recipient under its end, and each attempt that another follows. */
+async function scanReasons(id: string) {
+  const { rows } = await database.db.query<{ name: string; reason: string }>(
+    `select status as name, failed_reason as reason from sending_recipient
+      where tenant_id = $1
+        and status in ('failed', 'expired', 'blocked', 'bounced', 'rejected', 'suppressed')
+     union all
+     select 'deferred', failed_reason from sending_attempt where tenant_id = $1 and retry_scheduled`,
+    [id],
+  )
+  const reasons = new Map<string, Record<string, number>>()
+  for (const { name, reason } of rows) {
+    if (reason === '') continue
+    const key = groupedReason(reason)
+    const counts = reasons.get(key) ?? {}
+    reasons.set(key, { ...counts, [name]: (counts[name] ?? 0) + 1 })
+  }
+  return Object.fromEntries(reasons)
 }
 
 const scan = async (id: string) =>
@@ -186,6 +216,8 @@ it.each(SEEDS)(
     const { overview } = await call('GET', '/v1/overview', staying.key)
     expect(overview.counts).toMatchObject(wanted)
     expect(wanted.accepted).toBeGreaterThan(EMAILS / 2)
+    for (const name of ['deferred', 'failed', 'expired', 'blocked', 'bounced'])
+      expect([name, wanted[name]]).not.toEqual([name, 0])
     expect(overview.queue).toMatchObject({
       waiting: 0,
       scheduled: await number(
@@ -201,23 +233,33 @@ it.each(SEEDS)(
       ['campaign_id', 'e.campaign_id'],
       ['mailer_id', 'e.mailer_id'],
     ] as const) {
-      const { rows } = await database.db.query<{ key: string; accepted: number; rejected: number }>(
+      const { rows } = await database.db.query<{ key: string }>(
         `select ${column} as key,
               count(*) filter (where not (r.status = 'suppressed' and r.attempts = 0))::int as accepted,
               count(*) filter (where r.status = 'rejected')::int as rejected,
-              count(*) filter (where r.status = 'failed')::int as failed
+              count(*) filter (where r.status = 'failed')::int as failed,
+              count(*) filter (where r.status = 'expired')::int as expired,
+              count(*) filter (where r.status = 'blocked')::int as blocked
          from sending_recipient r join sending_email e using (tenant_id, ref_id, day)
         where r.tenant_id = $1 group by 1 order by 1`,
         [staying.id],
       )
       const { groups } = await stats(groupBy)
       const told = groups.map((one: Record<string, unknown>) => {
-        const { accepted, rejected, failed } = one.totals as Record<string, number>
-        return { key: one[groupBy], accepted, rejected, failed }
+        const { accepted, rejected, failed, expired, blocked } = one.totals as Record<string, number>
+        return { key: one[groupBy], accepted, rejected, failed, expired, blocked }
       })
       const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
       expect(told.toSorted(byKey)).toEqual(rows.toSorted(byKey))
     }
+
+    const { groups: reasons } = await stats('failed_reason')
+    const isCounted = ([, n]: [string, unknown]) => n !== 0
+    const told = reasons.map((one: { failed_reason: string; totals: object }) => [
+      one.failed_reason,
+      Object.fromEntries(Object.entries(one.totals).filter(isCounted)),
+    ])
+    expect(Object.fromEntries(told)).toEqual(await scanReasons(staying.id))
 
     const usage = {
       emails_today: wanted.accepted,
