@@ -17,6 +17,7 @@ export type {
   GetEmailLogsInput,
   GetOverviewInput,
   GetStatisticsInput,
+  ListAuditInput,
   ListEventsInput,
   ListWebhookDeliveriesInput,
   ReplayWebhookEventsInput,

@@ -13,6 +13,7 @@ import type {
   GetOverviewQuery,
   GetStatisticsQuery,
   ImapConfig,
+  ListAuditQuery,
   ListEventsQuery,
   ListWebhookDeliveriesQuery,
   RelayKind,
@@ -61,6 +62,7 @@ export type ExportEmailLogsInput = WithTimes<
 >
 export type GetOverviewInput = WithTimes<GetOverviewQuery, 'start' | 'end'>
 export type GetStatisticsInput = WithTimes<GetStatisticsQuery, 'start' | 'end'>
+export type ListAuditInput = WithTimes<ListAuditQuery, 'start' | 'end'>
 export type ListEventsInput = WithTimes<ListEventsQuery, 'start' | 'end'>
 export interface StreamEventsOptions extends RequestOptions {
   /** The `event_id` behind which the stream begins; without it, with what is committed from now on. */

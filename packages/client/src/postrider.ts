@@ -89,8 +89,6 @@ import type {
   ListApiKeysQuery,
   ListAuditAnswer,
   ListAuditOfAllTenantsAnswer,
-  ListAuditOfAllTenantsQuery,
-  ListAuditQuery,
   ListDomainsAnswer,
   ListDomainsQuery,
   ListEventsAnswer,
@@ -631,10 +629,10 @@ export class Postrider {
   }
 
   listAudit(
-    query: ListAuditQuery = {},
+    filter: inputs.ListAuditInput = {},
     options?: RequestOptions,
   ): PagedList<ListAuditAnswer, AuditEntry> {
-    return this.#list<ListAuditAnswer, 'entries'>('entries', { path: '/v1/audit' }, query, options)
+    return this.#list<ListAuditAnswer, 'entries'>('entries', { path: '/v1/audit' }, filter, options)
   }
 
   /** With the operator's token as `apiKey`, as everything down to `search`. The key is in the answer, once. */
@@ -736,13 +734,13 @@ export class Postrider {
   }
 
   listAuditOfAllTenants(
-    query: ListAuditOfAllTenantsQuery = {},
+    filter: inputs.ListAuditInput = {},
     options?: RequestOptions,
   ): PagedList<ListAuditOfAllTenantsAnswer, TenantAuditEntry> {
     return this.#list<ListAuditOfAllTenantsAnswer, 'entries'>(
       'entries',
       { path: '/admin/v1/audit' },
-      query,
+      filter,
       options,
     )
   }

@@ -13,6 +13,7 @@ import {
   pageQuery,
   plainAnswer,
   stringOrNull,
+  timeOrDate,
   timestamp,
   timestampOrNull,
 } from './common.ts'
@@ -284,6 +285,21 @@ export const createKeyAnswer = answer({
 })
 export type CreateKeyAnswer = Static<typeof createKeyAnswer>
 
+const valueBefore = (description: string) =>
+  Type.Unsafe<string | number | null>({ type: ['string', 'integer', 'null'], description })
+export const auditedChange = closedObject(
+  {
+    path: Type.String({
+      description: 'Where it stands in the body of updateTenant',
+      examples: ['/quotas/emails_per_day'],
+    }),
+    before: valueBefore('What it was. null: no quota'),
+    after: valueBefore('What it is since then. null: no quota'),
+  },
+  { description: 'A setting that a call changed' },
+)
+export type AuditedChange = Static<typeof auditedChange>
+
 const auditFields = {
   at: timestamp('When it began'),
   actor: Type.String({
@@ -292,7 +308,7 @@ const auditFields = {
   }),
   operation: Type.String({
     description:
-      'Its name in this description. `GET /ui/oidc/callback`: a login by OIDC. `user invite`: that command',
+      'Its name in this description. `GET /ui/oidc/callback`: a login by OIDC. `user invite`, `secrets rotate`, `suppression review`: these commands',
   }),
   target: stringOrNull(
     'What it changed: ids of its path, and the id of what it made. Of a login that failed: the user',
@@ -301,6 +317,9 @@ const auditFields = {
   status: Type.Union([Type.Integer(), Type.Null()], {
     description: 'The status of the answer. null: the process ended before it answered',
   }),
+  changes: Type.Union([Type.Array(auditedChange), Type.Null()], {
+    description: 'What updateTenant changed. null: of other operations, which do not tell',
+  }),
   request_id: Type.String({ description: 'The `request_id` of the answer' }),
 }
 export const auditEntry = closedObject(auditFields, {
@@ -308,11 +327,27 @@ export const auditEntry = closedObject(auditFields, {
 })
 export type AuditEntry = Static<typeof auditEntry>
 
-export const listAuditQuery = pageQuery
+const auditFilter = (description: string, example: string) =>
+  Type.Optional(
+    Type.String({ minLength: 1, maxLength: 320, description, examples: [example] }),
+  )
+export const listAuditQuery = closedObject({
+  operation: auditFilter('Only of this operation or command', 'updateTenant'),
+  actor: auditFilter('Only by this actor: an id, or a name such as `operator`', 'operator'),
+  target: auditFilter(
+    'Only with this target: one of its ids, or all of it',
+    'tn_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+  ),
+  start: Type.Optional(timeOrDate('Began at this time or later')),
+  end: Type.Optional(timeOrDate('Began at this time or earlier')),
+  ...pageQuery.properties,
+})
 export type ListAuditQuery = Static<typeof listAuditQuery>
 
+const entriesOrder =
+  'Newest first. With filters a page may have fewer than `pageSize` entries, even none, while there is a `nextPageToken`. It looks at a bounded number of entries'
 export const listAuditAnswer = answer({
-  entries: Type.Array(auditEntry, { description: 'Newest first' }),
+  entries: Type.Array(auditEntry, { description: entriesOrder }),
   nextPageToken,
 })
 export type ListAuditAnswer = Static<typeof listAuditAnswer>
@@ -326,11 +361,11 @@ export const tenantAuditEntry = closedObject(
 )
 export type TenantAuditEntry = Static<typeof tenantAuditEntry>
 
-export const listAuditOfAllTenantsQuery = pageQuery
+export const listAuditOfAllTenantsQuery = listAuditQuery
 export type ListAuditOfAllTenantsQuery = Static<typeof listAuditOfAllTenantsQuery>
 
 export const listAuditOfAllTenantsAnswer = answer({
-  entries: Type.Array(tenantAuditEntry, { description: 'Newest first' }),
+  entries: Type.Array(tenantAuditEntry, { description: entriesOrder }),
   nextPageToken,
 })
 export type ListAuditOfAllTenantsAnswer = Static<typeof listAuditOfAllTenantsAnswer>

@@ -282,6 +282,8 @@ create table tenants_audit_entry (
   request_id   text not null,
   -- The answer's HTTP status. Null: the process ended before it answered.
   status       smallint,
+  -- What updateTenant changed: [{ path, before, after }]. Null: of all other entries.
+  changes      jsonb,
   primary key (tenant_id, entry_id)
 );
 -- The operator's list over all tenants, newest first.

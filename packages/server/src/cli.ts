@@ -45,7 +45,8 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   }
 }
 
-function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
+/** All commands. */
+export function buildProgram(io: CliIo, setExitCode: (code: number) => void): Command {
   const log = createLogger({
     level: 'warn',
     destination: { write: (line: string) => io.err(line) },

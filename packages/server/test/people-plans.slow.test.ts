@@ -75,6 +75,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 const page = { pageSize: 500 }
+const UNFIT = { actor: 'cli', operation: 'createKey', target: 'key_1' }
 /** What each reads at most. */
 const reads: Readonly<Record<string, [number, (db: Db) => Promise<unknown>]>> = {
   'a page of users': [2_200, (db) => pageOfUsers({ db }, page)],
@@ -102,6 +103,18 @@ const reads: Readonly<Record<string, [number, (db: Db) => Promise<unknown>]>> = 
   'a page of the audit log of a tenant': [600, (db) => pageOfAudit({ db }, 'tn_1', page)],
   'a page of the audit log of a quiet tenant': [600, (db) => pageOfAudit({ db }, 'tn_999', page)],
   'a page of the audit log': [600, (db) => pageOfAllAudit({ db }, page)],
+  'a page of the audit log with filters that nothing fits': [
+    12_000,
+    (db) => pageOfAllAudit({ db }, { ...page, ...UNFIT }),
+  ],
+  'a page of the audit log of a tenant with filters that nothing fits': [
+    12_000,
+    (db) => pageOfAudit({ db }, 'tn_1', { ...page, ...UNFIT }),
+  ],
+  'a page of the audit log of a day without entries': [
+    600,
+    (db) => pageOfAllAudit({ db }, { ...page, end: '2001-01-01' }),
+  ],
 }
 /** Each in a transaction that is rolled back. */
 const writes: Readonly<Record<string, (tx: Tx) => Promise<unknown>>> = {

@@ -7,6 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
+import { readAuditSearch } from '../audit/audit-search.ts'
 import { readEmailSearch } from '../email/email-search.ts'
 import { readEmailsSearch } from '../emails/emails-search.ts'
 import { readLiveSearch } from '../events/live-search.ts'
@@ -308,6 +309,7 @@ const oidc = createRoute({
 const audit = createRoute({
   getParentRoute: () => operatorRoute,
   path: '/audit',
+  validateSearch: readAuditSearch,
   component: lazyRouteComponent(() => import('../operator/audit-page.tsx'), 'AuditPage'),
 })
 

@@ -1,10 +1,14 @@
 /** Who changed what over all tenants, the newest first. */
 import type { TenantAuditEntry } from '@postrider/client'
+import { useSearch } from '@tanstack/react-router'
 import { usePages } from '../api/use-pages.ts'
+import { AuditFilters, Changes, useActiveAuditFilters } from '../audit/audit-filters.tsx'
+import { toAuditQuery } from '../audit/audit-search.ts'
 import { clientOf } from '../session/client.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
+import { NothingMatches } from '../ui/filters.tsx'
 import { Card, Page } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
@@ -19,12 +23,15 @@ const outcomeTones = { done: 'good', refused: 'bad', unfinished: 'warn' } as con
 export function AuditPage() {
   const text = useWords(words)
   const people = useUserNames()
+  const search = useSearch({ from: '/shell/operator/audit' })
+  const filters = useActiveAuditFilters(search)
   /** Who is no person and no key. */
   const others: Readonly<Record<string, string>> = text.actors
   const pages = usePages({
-    key: ['operator', 'audit'],
+    key: ['operator', 'audit', search],
     name: 'entries',
-    list: (page, options) => clientOf().listAuditOfAllTenants(page, options),
+    list: (page, options) =>
+      clientOf().listAuditOfAllTenants({ ...toAuditQuery(search), ...page }, options),
   })
   const columns: readonly Column<TenantAuditEntry>[] = [
     {
@@ -67,6 +74,11 @@ export function AuditPage() {
       cell: ({ target }) => (target === null ? '–' : <Copyable value={target} />),
     },
     {
+      key: 'changes',
+      head: text.changed,
+      cell: ({ changes }) => <Changes changes={changes} />,
+    },
+    {
       key: 'from',
       head: text.from,
       width: 'minmax(0, 110px)',
@@ -81,11 +93,18 @@ export function AuditPage() {
   ]
   return (
     <Page title={text.audit} lead={text.auditLead}>
+      <AuditFilters search={search} />
       <Card isFlush>
         <PagedTable
           pages={pages}
           label={text.audit}
-          empty={<Empty title={text.noAudit}>{text.noAuditHelp}</Empty>}
+          empty={
+            filters.length > 0 ? (
+              <NothingMatches filters={filters} />
+            ) : (
+              <Empty title={text.noAudit}>{text.noAuditHelp}</Empty>
+            )
+          }
           columns={columns}
           rowKey={({ request_id, operation, at }) => `${request_id} ${operation} ${at}`}
         />

@@ -1,11 +1,14 @@
 /** The tenant's settings: its members, and its audit log. */
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { usePages } from '../api/use-pages.ts'
+import { AuditFilters, useActiveAuditFilters } from '../audit/audit-filters.tsx'
+import { toAuditQuery } from '../audit/audit-search.ts'
 import { ClosedPage } from '../session/closed-page.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Tabs } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
+import { NothingMatches } from '../ui/filters.tsx'
 import { Card, Page } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
@@ -45,42 +48,53 @@ export function SettingsPage() {
 function Audit() {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
+  const search = useSearch({ from: '/shell/t/$tenantId/settings' })
+  const filters = useActiveAuditFilters(search)
   const pages = usePages({
-    key: [tenantId, 'audit'],
+    key: [tenantId, 'audit', search],
     name: 'entries',
-    list: (page, options) => client.listAudit(page, options),
+    list: (page, options) => client.listAudit({ ...toAuditQuery(search), ...page }, options),
   })
   return (
-    <Card title={text.tabs.audit} note={text.auditNote} isFlush>
-      <PagedTable
-        pages={pages}
-        label={text.tabs.audit}
-        rowKey={({ request_id, at }) => `${request_id} ${at}`}
-        columns={[
-          {
-            key: 'operation',
-            head: text.operation,
-            isTitle: true,
-            cell: ({ operation }) => operation,
-          },
-          {
-            key: 'target',
-            head: text.target,
-            width: 'minmax(0, 1.6fr)',
-            cell: ({ target }) => <code>{target ?? ''}</code>,
-          },
-          {
-            key: 'actor',
-            head: text.actor,
-            width: 'minmax(0, 1.6fr)',
-            cell: ({ actor }) => <code>{actor}</code>,
-          },
-          { key: 'from', head: text.from, width: '130px', cell: ({ from }) => <code>{from}</code> },
-          { key: 'status', head: text.status, width: '80px', cell: ({ status }) => status ?? '–' },
-          { key: 'at', head: text.at, width: '150px', cell: ({ at }) => <Time at={at} /> },
-        ]}
-        empty={<Empty title={text.noAudit}>{text.noAuditHelp}</Empty>}
-      />
-    </Card>
+    <>
+      <AuditFilters search={search} />
+      <Card title={text.tabs.audit} note={text.auditNote} isFlush>
+        <PagedTable
+          pages={pages}
+          label={text.tabs.audit}
+          rowKey={({ request_id, at }) => `${request_id} ${at}`}
+          columns={[
+            {
+              key: 'operation',
+              head: text.operation,
+              isTitle: true,
+              cell: ({ operation }) => operation,
+            },
+            {
+              key: 'target',
+              head: text.target,
+              width: 'minmax(0, 1.6fr)',
+              cell: ({ target }) => <code>{target ?? ''}</code>,
+            },
+            {
+              key: 'actor',
+              head: text.actor,
+              width: 'minmax(0, 1.6fr)',
+              cell: ({ actor }) => <code>{actor}</code>,
+            },
+            { key: 'from', head: text.from, width: '130px', cell: ({ from }) => <code>{from}</code> },
+            { key: 'status', head: text.status, width: '80px', cell: ({ status }) => status ?? '–' },
+            { key: 'at', head: text.at, width: '150px', cell: ({ at }) => <Time at={at} /> },
+          ]}
+          empty={
+            filters.length > 0 ? (
+              <NothingMatches filters={filters} />
+            ) : (
+              <Empty title={text.noAudit}>{text.noAuditHelp}</Empty>
+            )
+          }
+        />
+      </Card>
+    </>
   )
 }

@@ -7,6 +7,7 @@ import { rotateKeys } from '../platform/secrets/index.ts'
 import { toKeys } from '../platform/secrets/secrets-file.ts'
 import { requireSecrets } from '../platform/secrets/stored-secrets.ts'
 import { sealedColumns, trackingKeys } from '../sealed-columns.ts'
+import { audited } from './audited.ts'
 import { json, type Result, table } from './output.ts'
 
 export interface SecretCommandDeps {
@@ -36,9 +37,12 @@ export function addSecretCommands(program: Command, deps: SecretCommandDeps): vo
       const config = deps.config()
       const keys = toKeys(requireSecrets(config))
       const isDryRun = options.dryRun === true
-      const rotation = await withCurrentDatabase({ config, log: deps.log }, (db) =>
-        rotateKeys({ db, ...keys, columns: sealedColumns, derived: trackingKeys, isDryRun }),
-      )
+      const rotation = await withCurrentDatabase({ config, log: deps.log }, (db) => {
+        const work = () =>
+          rotateKeys({ db, ...keys, columns: sealedColumns, derived: trackingKeys, isDryRun })
+        const [target = ''] = keys.keyIds
+        return isDryRun ? work() : audited(db, { operation: 'secrets rotate', target, work })
+      })
       if (rotation.kinds.some(({ unopened }) => unopened > 0)) deps.setExitCode(1)
       deps.print(toResult(rotation, isDryRun), options)
     })

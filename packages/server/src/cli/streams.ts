@@ -1,4 +1,5 @@
 /** `postrider webhook list`, `pause`, `resume` and `replay`: the way of events to webhooks, over all tenants. */
+import type { OperationId } from '@postrider/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
@@ -9,12 +10,14 @@ import { hasTenant } from '../tenants/index.ts'
 import {
   type ListedStream,
   listStreams,
+  ownerOfStream,
   pauseStream,
   pendingMax,
   replayStream,
   resumeStream,
   searchWebhooks,
 } from '../webhooks/index.ts'
+import { audited } from './audited.ts'
 import { json, named, type OnDatabase, ofTenant, type Result, table } from './output.ts'
 import { ownerOf } from './read-all.ts'
 
@@ -37,30 +40,18 @@ export function addStreamCommands(group: Command, onDatabase: OnDatabase): void 
     .argument('<webhook_id>')
     .addOption(ofTenant(OF_ID))
     .addOption(json())
-    .action(
-      onDatabase(async (db, webhookId: string, options: OfTenant) => {
-        await checkOwner(db, webhookId, options)
-        return await pauseResult(db, webhookId)
-      }),
-    )
+    .action(onDatabase(onStream('pauseWebhook', pauseResult)))
   group
     .command('resume')
     .description('end a pause or a back-off: the webhook is tried at once, parked events too')
     .argument('<webhook_id>')
     .addOption(ofTenant(OF_ID))
     .addOption(json())
-    .action(
-      onDatabase(async (db, webhookId: string, options: OfTenant) => {
-        await checkOwner(db, webhookId, options)
-        return await resumeResult(db, webhookId)
-      }),
-    )
+    .action(onDatabase(onStream('resumeWebhook', resumeResult)))
 
-  const replay = onDatabase(
-    async (db, webhookId: string, options: ReplayOptions, _command: Command) => {
-      await checkOwner(db, webhookId, options)
-      return await replayResult(db, webhookId, options)
-    },
+  const replayed = onStream('replayWebhookEvents', replayResult)
+  const replay = onDatabase((db, webhookId: string, options: ReplayOptions, _command: Command) =>
+    replayed(db, webhookId, options),
   )
   group
     .command('replay')
@@ -91,9 +82,21 @@ interface OfTenant {
 }
 
 /** Streams outlive their webhooks: without a tenant, they are found by themselves. */
-async function checkOwner(db: Db, id: string, { tenant }: OfTenant): Promise<void> {
+async function tenantOf(db: Db, id: string, { tenant }: OfTenant): Promise<string> {
   if (tenant !== undefined)
-    await ownerOf(db, { what: 'webhook', id, search: searchWebhooks }, tenant)
+    return await ownerOf(db, { what: 'webhook', id, search: searchWebhooks }, tenant)
+  return await named(absence(id), () => ownerOfStream({ db }, id))
+}
+
+function onStream<O extends OfTenant>(
+  operation: OperationId,
+  work: (db: Db, webhookId: string, options: O) => Promise<Result>,
+) {
+  return async (db: Db, webhookId: string, options: O): Promise<Result> => {
+    const tenantId = await tenantOf(db, webhookId, options)
+    const call = { operation, tenantId, target: webhookId }
+    return await audited(db, { ...call, work: () => work(db, webhookId, options) })
+  }
 }
 
 interface ListOptions extends OfTenant {

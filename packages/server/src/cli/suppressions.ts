@@ -1,12 +1,13 @@
 /** `postrider suppression review`: bounces behind suppressions, judged again, over all tenants. */
 import { type Command, Option } from 'commander'
 import type { Config } from '../config.ts'
-import { type ReviewedSuppression, reviewSuppressions } from '../feedback/index.ts'
+import { type Lift, type ReviewedSuppression, reviewSuppressions } from '../feedback/index.ts'
 import { printable } from '../mailers/index.ts'
 import { withCurrentDatabase } from '../operator-database.ts'
 import type { Db } from '../platform/db/index.ts'
 import { timeOfUlid } from '../platform/ids.ts'
 import type { Logger } from '../platform/log.ts'
+import { audited } from './audited.ts'
 import { json } from './output.ts'
 import { tenantIdsOf } from './read-all.ts'
 
@@ -43,9 +44,13 @@ async function review(db: Db, options: ReviewOptions, out: (text: string) => voi
   let separator = ''
   if (options.json === true) out('{"suppressions":[')
   for (const tenantId of await tenantIdsOf(db, options.tenant)) {
+    const lift: Lift = (work) => audited(db, { operation: 'suppression review', tenantId, work })
     let before: string | undefined
     do {
-      const page = await reviewSuppressions({ db }, { tenantId, before, isApplied })
+      const page = await reviewSuppressions(
+        { db },
+        { tenantId, before, ...(isApplied ? { lift } : {}) },
+      )
       for (const one of page.reviewed) {
         counts.reviewed += 1
         counts[one.verdict] += 1

@@ -23,7 +23,7 @@ export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps)
     resultOf(tenantId, () =>
       audited(db, {
         ...{ operation: 'updateTenant', target: tenantId },
-        work: () => updateTenant(depsOn(db), tenantId, body),
+        work: (note) => updateTenant(depsOn(db), tenantId, body, note),
       }),
     )
   tenant
@@ -70,9 +70,12 @@ export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps)
   quota
     .addOption(json())
     .action(
-      deps.onDatabase((db, id: string, options: Record<string, Quota | boolean>) =>
-        change(db, id, { quotas: quotasOf(options) }),
-      ),
+      deps.onDatabase((db, id: string, options: Record<string, Quota | boolean>) => {
+        const quotas = quotasOf(options)
+        return Object.keys(quotas).length === 0
+          ? resultOf(id, () => getTenant(depsOn(db), id))
+          : change(db, id, { quotas })
+      }),
     )
 }
 

@@ -26,6 +26,7 @@ import {
   pageOfSuppressions,
   subscribeEmail,
 } from '../suppressions/index.ts'
+import { audited } from './audited.ts'
 import { json, named, type OnDatabase, ofTenant, type Result, table } from './output.ts'
 import { theTenant } from './read-all.ts'
 import { addReviewCommand } from './suppressions.ts'
@@ -151,20 +152,34 @@ async function showResult(db: Db, email: string, options: OfTenant): Promise<Res
 
 async function addResult(db: Db, email: string, options: AddOptions): Promise<Result> {
   const { reason, note, expires } = options
-  const caller = { tenantId: await tenantOf(db, options), keyId: OPERATOR }
-  const suppression = await addSuppression({ db, clock: createClock() }, caller, {
-    email,
-    ...(reason === undefined ? {} : { reason }),
-    ...(note === undefined ? {} : { note }),
-    ...(expires === undefined ? {} : { expires_at: expires }),
-  })
-  return { json: { suppression }, text: table([HEAD, lineOf(suppression)]) }
+  const tenantId = await tenantOf(db, options)
+  const work = () =>
+    addSuppression(
+      { db, clock: createClock() },
+      { tenantId, keyId: OPERATOR },
+      {
+        email,
+        ...(reason === undefined ? {} : { reason }),
+        ...(note === undefined ? {} : { note }),
+        ...(expires === undefined ? {} : { expires_at: expires }),
+      },
+    )
+  const added = await audited(db, { operation: 'addSuppression', tenantId, target: email, work })
+  const held = table([HEAD, lineOf(added.suppression)])
+  return { json: added, text: added.changed ? held : `${held}\n\n${UNCHANGED}` }
 }
+
+const UNCHANGED = 'Nothing was changed: the address is suppressed for a stronger reason.'
 
 async function removeResult(db: Db, email: string, options: OfTenant): Promise<Result> {
   const tenantId = await tenantOf(db, options)
-  if (!(await subscribeEmail({ db }, { tenantId, email })))
-    throw new ApiError('not_found', { message: absence(email, tenantId) })
+  await audited(db, {
+    ...{ operation: 'deleteSuppression', tenantId, target: email },
+    async work() {
+      if (await subscribeEmail({ db }, { tenantId, email })) return
+      throw new ApiError('not_found', { message: absence(email, tenantId) })
+    },
+  })
   return {
     json: { email, tenant_id: tenantId },
     text: `Removed: mail to ${printable(email)} is sent again`,
@@ -182,11 +197,13 @@ async function importResult(
   })
   const order = { tenantId, callerId: OPERATOR, format: options.format }
   const pieces = file === '-' ? process.stdin : createReadStream(file)
-  const imported = await importSuppressions(
-    { ...deps, batches, clock: createClock() },
-    order,
-    pieces as AsyncIterable<Buffer>,
-  )
+  const work = () =>
+    importSuppressions(
+      { ...deps, batches, clock: createClock() },
+      order,
+      pieces as AsyncIterable<Buffer>,
+    )
+  const imported = await audited(deps.db, { operation: 'importSuppressions', tenantId, work })
   return { json: imported, text: importText(imported) }
 }
 

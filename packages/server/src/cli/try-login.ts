@@ -21,6 +21,7 @@ import type { Logger } from '../platform/log.ts'
 import { createKeyRing } from '../platform/secrets/index.ts'
 import { requireSecrets } from '../platform/secrets/stored-secrets.ts'
 import { createWakeups } from '../webhooks/index.ts'
+import { audited } from './audited.ts'
 import { named } from './output.ts'
 import { ownerOf } from './read-all.ts'
 
@@ -67,7 +68,10 @@ export function tryMailer(
       const deps = { db, egress, keyRing, accessTokens, ehloName: heloNameOf(o.config) }
       const tested = await named(
         `Tenant ${tenantId} has no mailer ${mailerId} that sends by a mail server`,
-        () => trySmtp(deps, tenantId, mailerId),
+        () => {
+          const work = () => trySmtp(deps, tenantId, mailerId)
+          return audited(db, { operation: 'testMailer', tenantId, target: mailerId, work })
+        },
       )
       await accessTokens.stop()
       const { mailer, isWithoutToken } = tested

@@ -25,6 +25,7 @@ import {
   searchWebhooks,
   sendTestEvent,
 } from '../webhooks/index.ts'
+import { audited } from './audited.ts'
 import { json, type OnDatabase, ofTenant, type Result, table } from './output.ts'
 import { ownerOf, theTenant } from './read-all.ts'
 import { addStreamCommands } from './streams.ts'
@@ -106,13 +107,11 @@ async function testResult(
   const tenantId = await tenantOf(db, webhookId, options)
   const keyRing = createKeyRing(requireSecrets(config).secretKeys)
   const order = { event: event as EventName, traceparent: startTrace() }
-  const test = await withEgress(config, (egress) =>
-    sendTestEvent(
-      { db, tests: testsOf({ config, egress, keyRing, log }) },
-      { tenantId, webhookId },
-      order,
-    ),
-  )
+  const test = await withEgress(config, (egress) => {
+    const tests = testsOf({ config, egress, keyRing, log })
+    const work = () => sendTestEvent({ db, tests }, { tenantId, webhookId }, order)
+    return audited(db, { operation: 'sendTestEvent', tenantId, target: webhookId, work })
+  })
   if (!test.accepted) setExitCode(1)
   const lines = [
     ['accepted', test.accepted ? 'yes' : 'no'],

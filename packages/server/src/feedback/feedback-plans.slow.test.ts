@@ -82,7 +82,7 @@ async function applyAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<
   }
   expect(await world.statuses(mail)).toEqual(['bounced', 'bounced', 'sent'])
   expect(await world.statuses(waiting)).toEqual(['delivered'])
-  const review = { tenantId, before: undefined, isApplied: false }
+  const review = { tenantId, before: undefined }
   const { reviewed } = await reviewSuppressions({ db: on }, review)
   expect(reviewed.map(({ verdict }) => verdict)).toEqual(['unknown', 'unknown'])
 }

@@ -10,4 +10,4 @@ export {
   readFlags,
   walkFlags,
 } from './read-store.ts'
-export { type ReviewedSuppression, reviewSuppressions } from './review/review-suppressions.ts'
+export { type Lift, type ReviewedSuppression, reviewSuppressions } from './review/review-suppressions.ts'

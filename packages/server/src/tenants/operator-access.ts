@@ -31,7 +31,7 @@ export function createOperatorAccess({
     async begin(call) {
       const entry = { ...call, tenantId: call.tenantId ?? noTenant, entryId: newUlid() }
       await insertAuditEntry(db, entry)
-      return async ({ status, target: made }) => {
+      return async ({ status, target: made, changes }) => {
         const target = targetOf(call.target, status === 201 ? made : undefined) ?? made
         log.info(
           {
@@ -46,7 +46,7 @@ export function createOperatorAccess({
           },
           ACTED[call.actor.split('_', 1)[0] ?? ''] ?? 'key.acted',
         )
-        await endAuditEntry(db, entry, { status, target }).catch((error: unknown) =>
+        await endAuditEntry(db, entry, { status, target, changes }).catch((error: unknown) =>
           log.warn({ err: error, request_id: call.requestId }, 'audit_entry.not_ended'),
         )
       }

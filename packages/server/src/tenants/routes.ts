@@ -94,8 +94,11 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
     body: updateTenantBody,
     answer: updateTenantAnswer,
     errors: ['conflict'],
-    async handle({ params, body }) {
-      return { message: 'Tenant Updated', tenant: await updateTenant(deps, params.tenant_id, body) }
+    async handle({ params, body, request }) {
+      const tenant = await updateTenant(deps, params.tenant_id, body, (changes) => {
+        request.changes = changes
+      })
+      return { message: 'Tenant Updated', tenant }
     },
   })
 

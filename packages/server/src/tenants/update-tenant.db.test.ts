@@ -1,5 +1,10 @@
 /** docs/reference/operator.md#suspension, #usage. */
-import { getTenantAnswer, listTenantsAnswer, type Quotas } from '@postrider/contract'
+import {
+  getTenantAnswer,
+  listAuditOfAllTenantsAnswer,
+  listTenantsAnswer,
+  type Quotas,
+} from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
@@ -186,6 +191,30 @@ describe('updateTenant', () => {
     expect(entries).toMatchObject([
       { actor: 'operator', operation: 'updateTenant', target: tenantId, status: 200 },
     ])
+  })
+
+  it('says in the audit log what has changed, with the values before and after', async () => {
+    const changesOf = async (change: object) => {
+      await put(change)
+      const { body } = await admin('GET', '/audit?pageSize=1')
+      expect(Check(listAuditOfAllTenantsAnswer, body)).toBe(true)
+      return body.entries[0].changes
+    }
+    expect(await changesOf({ name: 'New', state: 'suspended', quotas: { queued_max: 5 } })).toEqual([
+      { path: '/name', before: 'Acme', after: 'New' },
+      { path: '/state', before: 'active', after: 'suspended' },
+      { path: '/quotas/queued_max', before: null, after: 5 },
+    ])
+    expect(await changesOf({ quotas: { queued_max: 6, emails_per_day: 9 } })).toEqual([
+      { path: '/quotas/queued_max', before: 5, after: 6 },
+      { path: '/quotas/emails_per_day', before: null, after: 9 },
+    ])
+    expect(await changesOf({ quotas: null })).toEqual([
+      { path: '/quotas/queued_max', before: 6, after: null },
+      { path: '/quotas/emails_per_day', before: 9, after: null },
+    ])
+    expect(await changesOf({ name: 'New' })).toEqual([])
+    expect(await changesOf({ name: '' })).toBeNull()
   })
 
   it('leaves the keys of a suspended tenant as they are', async () => {

@@ -15,6 +15,7 @@ export {
 export {
   type ListedStream,
   listStreams,
+  ownerOfStream,
   pauseStream,
   pendingMax,
   replayStream,

@@ -30,16 +30,19 @@ export interface ReviewedPage {
 
 const PAGE = 200
 
-/** @param o `before`: where the page begins; `isApplied`: those that are insufficient are lifted */
+/** Does the work by which suppressions are lifted. It answers how many. */
+export type Lift = (work: () => Promise<number>) => Promise<number>
+
+/** @param o `before`: where the page begins; `lift`: for those that are insufficient; left out: nothing is lifted */
 export async function reviewSuppressions(
   { db }: { readonly db: Db },
   o: {
     readonly tenantId: string
     readonly before: string | undefined
-    readonly isApplied: boolean
+    readonly lift?: Lift
   },
 ): Promise<ReviewedPage> {
-  const { tenantId, before, isApplied } = o
+  const { tenantId, before, lift } = o
   const { listed, rows, bounces } = await readByIndex(db, async (tx) => {
     const page = { tenantId, reason: 'bounced', before, limit: PAGE } as const
     const listed = await listSuppressions(tx, page)
@@ -52,7 +55,10 @@ export async function reviewSuppressions(
     ...judge(bounces[i] ?? [], email),
   }))
   const doubtful = rows.filter((_, i) => reviewed[i]?.verdict === 'insufficient')
-  const lifted = isApplied ? await liftBounced(db, tenantId, doubtful) : 0
+  const lifted =
+    lift === undefined || doubtful.length === 0
+      ? 0
+      : await lift(() => liftBounced(db, tenantId, doubtful))
   return { reviewed, lifted, next: listed.length < PAGE ? undefined : listed.at(-1)?.id }
 }
 

@@ -43,4 +43,5 @@ export {
   type Tx,
 } from './statement.ts'
 export { listLargestTables, readDatabase, readNowMs } from './storage.ts'
+export { timeOfMicros } from './time-of-micros.ts'
 export { createWakeups, type Others, type Wakeups } from './wakeups.ts'

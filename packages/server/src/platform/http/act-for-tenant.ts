@@ -4,6 +4,7 @@
  * something is recorded before it is begun. So is each change by a person, each change on the operator's own
  * routes, and each call of an operation that is audited.
  */
+import type { AuditedChange } from '@postrider/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, validationError } from '../errors.ts'
 import { isId } from '../ids.ts'
@@ -27,6 +28,7 @@ export interface AuditedCall {
 export type EndAuditedCall = (o: {
   readonly status: number
   readonly target?: string | undefined
+  readonly changes?: readonly AuditedChange[] | undefined
 }) => Promise<void>
 
 export interface OperatorAccess {
@@ -42,6 +44,8 @@ declare module 'fastify' {
     endAuditedCall: EndAuditedCall | undefined
     /** What the operation made, where its path names nothing. */
     made: string | undefined
+    /** What the operation changed, where its entry tells it. */
+    changes: readonly AuditedChange[] | undefined
   }
 }
 
@@ -69,6 +73,7 @@ export function recordAuditedCalls(app: FastifyInstance, access: OperatorAccess)
   app.decorateRequest('isOperators', false)
   app.decorateRequest('endAuditedCall', undefined)
   app.decorateRequest('made', undefined)
+  app.decorateRequest('changes', undefined)
   app.addHook('preHandler', async (request) => {
     const { config, url = '' } = request.routeOptions
     const { identity, isOperators, person } = request
@@ -94,7 +99,8 @@ export function recordAuditedCalls(app: FastifyInstance, access: OperatorAccess)
     const end = request.endAuditedCall
     if (end === undefined) return
     request.endAuditedCall = undefined
-    await end({ status: reply.statusCode, target: request.made })
+    const { made: target, changes } = request
+    await end({ status: reply.statusCode, target, changes })
   })
 }
 

@@ -220,14 +220,9 @@ function fittingOf(f: RecipientFilters, $: Parameter): string[] {
   if (f.status !== undefined) wanted.push(`status = ${$(f.status)}`)
   if (f.campaignId !== undefined) wanted.push(`campaign_id is not distinct from ${$(f.campaignId)}`)
   if (f.delivered !== undefined)
-    wanted.push(`coalesce(delivered_at >= ${timeOf($(String(f.delivered.from)))}
-      and delivered_at < ${timeOf($(String(f.delivered.to)))}, false)`)
+    wanted.push(`coalesce(delivered_at >= ${timeOfMicros($(String(f.delivered.from)))}
+      and delivered_at < ${timeOfMicros($(String(f.delivered.to)))}, false)`)
   return wanted
-}
-
-/** Of whole microseconds: a float would round them. */
-function timeOf(micros: string): string {
-  return `timestamptz '1970-01-01Z' + ${micros}::bigint * interval '1 microsecond'`
 }
 
 function pieceOf(rows: readonly FittingRow[], limit: number, end: RecipientKey | undefined): Piece {

@@ -126,11 +126,16 @@ export async function pauseStreamRow(
   return rows[0]
 }
 
-/** Also when its webhook is deleted. */
-export async function hasStream(q: Queryable, stream: NamedStream): Promise<boolean> {
-  const where = whereOf(stream)
-  const { rows } = await q.query(`select from webhooks_stream where ${where.text}`, where.values)
-  return rows.length > 0
+/** The tenant, also when its webhook is deleted. Undefined when there is no such stream. */
+export async function findStreamOwner(
+  q: Queryable,
+  webhookId: string,
+): Promise<string | undefined> {
+  const { rows } = await q.query<{ tenantId: string }>(
+    'select tenant_id as "tenantId" from webhooks_stream where webhook_id = $1',
+    [webhookId],
+  )
+  return rows[0]?.tenantId
 }
 
 export interface ResumedStream {

@@ -13,8 +13,8 @@ import {
   replayEvents,
 } from '../../deliveries/replay-events.ts'
 import {
+  findStreamOwner,
   findWebhook,
-  hasStream,
   listStreamRows,
   type PausedStream,
   pauseStreamRow,
@@ -106,13 +106,23 @@ function toText(at: Date | null): string | null {
   return at === null ? null : at.toISOString()
 }
 
+/** The tenant of a stream, whose webhook may be deleted. */
+export async function ownerOfStream(
+  { db }: { readonly db: Queryable },
+  webhookId: string,
+): Promise<string> {
+  const tenantId = await findStreamOwner(db, webhookId)
+  if (tenantId === undefined) throw new ApiError('not_found')
+  return tenantId
+}
+
 export async function pauseStream(
   { db }: { readonly db: Queryable },
   webhookId: string,
 ): Promise<PausedStream> {
   const paused = await pauseStreamRow(db, { webhookId })
   if (paused !== undefined) return paused
-  if (!(await hasStream(db, { webhookId }))) throw new ApiError('not_found')
+  await ownerOfStream({ db }, webhookId)
   throw new ApiError('conflict', {
     message: `${webhookId} is deleted: its remaining events are discarded, not sent`,
   })
