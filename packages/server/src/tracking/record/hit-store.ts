@@ -130,7 +130,7 @@ export async function flagClicks(
 }
 
 /** What is to be added to the sums of one recipient. */
-export interface Engagement extends Recipient {
+export interface AddedHits extends Recipient {
   readonly opens: number
   readonly clicks: number
   readonly botOpens: number
@@ -178,10 +178,7 @@ export interface PersonalSums extends Recipient {
  * Each recipient once, in an order that all groups share: two of them do not wait for each other. Answers
  * the sums that follow.
  */
-export async function addEngagements(
-  tx: Tx,
-  added: readonly Engagement[],
-): Promise<PersonalSums[]> {
+export async function addEngagements(tx: Tx, added: readonly AddedHits[]): Promise<PersonalSums[]> {
   if (added.length === 0) return []
   const { rows } = await tx.query<PersonalSums>(ADD_ENGAGEMENTS, [
     ...keysOf(added),

@@ -8,19 +8,19 @@ import {
   millisOf,
   recipientKey,
 } from '../intake/judge-hits.ts'
-import type { Engagement, PersonalSums } from './hit-store.ts'
+import type { AddedHits, PersonalSums } from './hit-store.ts'
 
 /** By recipient: how many clicks recorded before have turned out to be a robot's. */
 export type Flagged = ReadonlyMap<string, number>
 
-type Sum = { -readonly [Name in keyof Engagement]: Engagement[Name] }
+type Sum = { -readonly [Name in keyof AddedHits]: AddedHits[Name] }
 
 /** One row for each recipient, in the order that all groups share. */
 export function sumUp(
   judged: readonly JudgedHit[],
   bursts: ReadonlyMap<string, Burst>,
   flagged: Flagged,
-): Engagement[] {
+): AddedHits[] {
   const sums = new Map<string, Sum>()
   for (const { hit, key, verdict } of judged) {
     const { tenantId, refId, n, kind, atMicros } = hit
@@ -77,7 +77,7 @@ function countedFor({ mailerId, email, campaignId }: TrackedCopy) {
  */
 export function toUniques(o: {
   readonly judged: readonly JudgedHit[]
-  readonly added: readonly Engagement[]
+  readonly added: readonly AddedHits[]
   /** The sums that follow from what was added. */
   readonly sums: readonly PersonalSums[]
   readonly exposed: Judgement['exposed']
