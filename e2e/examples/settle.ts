@@ -35,6 +35,7 @@ export function createSettle({ texts, servers }: Settling): <T>(value: T) => T {
     if (name === 'timings' && value !== null) return TIMINGS
     if (name === 'mailbox') return MAILBOX
     if (Object.hasOwn(OF_MACHINE, name)) return OF_MACHINE[name]
+    if (name === 'state') return STATES[String(value)] ?? value
     // One of a day's: which of them begins at midnight differs.
     if (name === 'intervals' && Array.isArray(value) && value.length > 100) return [INTERVAL]
     // To the hour: between midnight and one it is no day.
@@ -84,6 +85,8 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
 ]
 
 const NUMBERS: Readonly<Record<string, number>> = { duration_ms: 61, bytes: 713 }
+/** A webhook with nothing to send is active until a dispatcher has looked at it. */
+const STATES: Readonly<Record<string, string>> = { idle: 'active' }
 /** A mailbox is watched soon after it was configured, at once or not. */
 const MAILBOX = {
   state: 'watched',
