@@ -1,12 +1,25 @@
 /**
  * Writes what is made from code: docs/config.md, docs/errors.md, docs/failed-reasons.md,
- * docs/reference/permissions.md, and the permissions that the dashboard goes by.
+ * docs/reference/permissions.md, and the permissions and the names that the dashboard goes by.
  *
  * `npm run docs` after a change; a test holds the committed pages against the code.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { errorCatalogue, type UserRole, userRoles } from '../packages/contract/src/index.ts'
+import {
+  apiKeyScopes,
+  errorCatalogue,
+  eventNames,
+  memberRoles,
+  recipientFacts,
+  recipientStatuses,
+  recipientTypes,
+  relayKinds,
+  suppressionReasons,
+  type UserRole,
+  userRoles,
+  webhookDeliveryStatuses,
+} from '../packages/contract/src/index.ts'
 import { ADDRESS_CODES } from '../packages/mail/src/address-evidence.ts'
 import { CATEGORY_ORDER, classifyFailure } from '../packages/mail/src/classify-reply.ts'
 import { FAILURES } from '../packages/mail/src/failure-category.ts'
@@ -31,6 +44,7 @@ export function generatePages(): readonly Page[] {
     { file: new URL('failed-reasons.md', docs), text: failedReasonsPage() },
     { file: new URL('reference/permissions.md', docs), text: permissionsPage() },
     { file: new URL('session/permissions.ts', dashboard), text: permissionsModule() },
+    { file: new URL('api/names.ts', dashboard), text: namesModule() },
   ]
 }
 
@@ -320,6 +334,28 @@ ${entries.join('\n')}
 }
 `
 }
+
+/** Names that screens list. Formatted as the formatter would. */
+function namesModule(): string {
+  const lists = {
+    ...{ apiKeyScopes, eventNames, memberRoles, recipientFacts, recipientStatuses, recipientTypes },
+    ...{ relayKinds, suppressionReasons, userRoles, webhookDeliveryStatuses },
+  }
+  const constants = Object.entries(lists).map(([name, values]) => {
+    const quoted = values.map((value) => `'${value}'`)
+    const line = `export const ${name} = [${quoted.join(', ')}] as const`
+    if (line.length <= LINE_CHARS_MAX) return line
+    return `export const ${name} = [\n${quoted.map((value) => `  ${value},\n`).join('')}] as const`
+  })
+  return `/**
+ * Generated from the code by \`npm run docs\`. Do not edit.
+ *
+ * Names of the contract that screens list: of the contract the client has types alone.
+ */
+${constants.join('\n')}
+`
+}
+const LINE_CHARS_MAX = 100
 
 /** Of a constant with these roles. */
 function nameOf(roles: readonly UserRole[]): string {

@@ -6,8 +6,9 @@ import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { clientOf } from '../session/client.ts'
 import { Failure } from '../ui/answers.tsx'
-import { Button, PasswordInput, TextInput } from '../ui/controls.ts'
+import { Button, PasswordInput } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { useWords } from '../words/define-words.ts'
 import { PublicPage } from './public-page.tsx'
 import { words } from './words.ts'
@@ -79,23 +80,19 @@ function LinkPage(o: {
       >
         {o.isSetup && (
           <>
-            <TextInput
+            <RequiredInput
               label={text.name}
               autoComplete="name"
               autoFocus
-              required
-              withAsterisk={false}
               value={name}
-              onChange={(event) => setName(event.currentTarget.value)}
+              set={setName}
             />
-            <TextInput
+            <RequiredInput
               label={text.email}
               type="email"
               autoComplete="username"
-              required
-              withAsterisk={false}
               value={email}
-              onChange={(event) => setEmail(event.currentTarget.value)}
+              set={setEmail}
             />
           </>
         )}

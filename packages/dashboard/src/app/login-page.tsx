@@ -7,7 +7,8 @@ import { queryClient } from '../api/query-client.ts'
 import { clientOf } from '../session/client.ts'
 import { sessionQuery } from '../session/session.ts'
 import { Failure } from '../ui/answers.tsx'
-import { Button, PasswordInput, TextInput } from '../ui/controls.ts'
+import { Button, PasswordInput } from '../ui/controls.ts'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { useWords } from '../words/define-words.ts'
 import { loginWays } from './login-ways.ts'
 import { PublicPage } from './public-page.tsx'
@@ -41,15 +42,13 @@ export function LoginPage() {
             login.mutate()
           }}
         >
-          <TextInput
+          <RequiredInput
             label={text.email}
             type="email"
             autoComplete="username"
             autoFocus
-            required
-            withAsterisk={false}
             value={email}
-            onChange={(event) => setEmail(event.currentTarget.value)}
+            set={setEmail}
           />
           <PasswordInput
             label={text.password}

@@ -20,9 +20,7 @@ function filterOf(name: AuditFilterName, value: unknown): string | undefined {
   return text.trim().slice(0, LENGTH_MAX) || undefined
 }
 
-export function toAuditQuery(
-  search: AuditSearch,
-): Pick<ListAuditInput, AuditFilterName> {
+export function toAuditQuery(search: AuditSearch): Pick<ListAuditInput, AuditFilterName> {
   const given = auditFilterNames.flatMap((name) => {
     const value = search[name]
     return value === undefined ? [] : [[name, value]]

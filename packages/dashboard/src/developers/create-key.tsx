@@ -2,21 +2,14 @@
 import type { ApiKeyScope, CreateKeyInput } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { apiKeyScopes } from '../api/names.ts'
 import { Button, Checkbox, Textarea, TextInput } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { Stack } from '../ui/page.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { useWords } from '../words/define-words.ts'
 import { words } from './words.ts'
-
-const allScopes = [
-  'send',
-  'webhooks',
-  'mailers',
-  'read',
-  'content',
-  'keys',
-] as const satisfies readonly ApiKeyScope[]
 
 interface CreateKeyOptions {
   readonly create: (key: CreateKeyInput) => Promise<{ readonly api_key: string }>
@@ -65,24 +58,22 @@ function Form({ create: createKey, refresh, close }: CreateKeyOptions) {
   }
   return (
     <DialogForm submit={() => create.mutate()}>
-      <TextInput
+      <RequiredInput
         label={text.name}
         description={text.nameHelp}
-        required
-        withAsterisk={false}
         maxLength={200}
         data-autofocus
         value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
+        set={setName}
       />
       <Checkbox.Group
         label={text.scopes}
         description={text.scopesHelp}
         value={[...scopes]}
-        onChange={(chosen) => setScopes(allScopes.filter((scope) => chosen.includes(scope)))}
+        onChange={(chosen) => setScopes(apiKeyScopes.filter((scope) => chosen.includes(scope)))}
       >
         <Stack>
-          {allScopes.map((scope) => (
+          {apiKeyScopes.map((scope) => (
             <Checkbox key={scope} value={scope} label={text.scopeNames[scope]} />
           ))}
         </Stack>

@@ -4,7 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
-import { ActionButton } from '../session/action-button.tsx'
+import { ActionButton, SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Tabs } from '../ui/controls.ts'
@@ -115,14 +115,9 @@ function useColumns(revoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
       align: 'end',
       cell: (key) =>
         key.revoked_at === null && (
-          <ActionButton
-            size="xs"
-            variant="default"
-            operation="revokeKey"
-            onClick={() => revoke(key)}
-          >
+          <SmallAction operation="revokeKey" onClick={() => revoke(key)}>
             {text.revoke}
-          </ActionButton>
+          </SmallAction>
         ),
     },
   ]

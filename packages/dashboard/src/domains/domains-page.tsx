@@ -4,21 +4,21 @@ import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
+import { relayKinds } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
-import { Select, TextInput } from '../ui/controls.ts'
+import { Select } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { Card, Page } from '../ui/page.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { DomainStateMark } from './domain-state.tsx'
 import { words } from './words.ts'
-
-const relays = ['sparkpost', 'sendgrid', 'simulator'] as const satisfies readonly RelayKind[]
 
 export function DomainsPage() {
   const text = useWords(words)
@@ -115,20 +115,18 @@ function AddDomain({ close }: { readonly close: () => void }) {
   })
   return (
     <DialogForm submit={() => add.mutate()}>
-      <TextInput
+      <RequiredInput
         label={text.domain}
         description={text.domainHelp}
-        required
-        withAsterisk={false}
         data-autofocus
         value={domain}
-        onChange={(event) => setDomain(event.currentTarget.value)}
+        set={setDomain}
       />
       <Select
         label={text.relay}
-        data={[...relays]}
+        data={[...relayKinds]}
         value={relay}
-        onChange={(value) => setRelay(relays.find((one) => one === value) ?? 'sparkpost')}
+        onChange={(value) => setRelay(relayKinds.find((one) => one === value) ?? 'sparkpost')}
       />
       <DialogEnd confirm={text.add} isBusy={add.isPending} error={add.error} close={close} />
     </DialogForm>

@@ -1,31 +1,12 @@
 /** What the address of the list of emails holds, and what the service is asked by it. */
 import type { GetEmailLogsInput, RetryEmailsInput } from '@postrider/client'
+import { recipientFacts, recipientStatuses, recipientTypes } from '../api/names.ts'
 import { readQuery } from './read-query.ts'
 
 export type LogStatus = NonNullable<GetEmailLogsInput['status']>
 type RecipientType = NonNullable<GetEmailLogsInput['recipientType']>
 
-export const logStatuses = [
-  'queued',
-  'scheduled',
-  'sending',
-  'deferred',
-  'held',
-  'sent',
-  'delivered',
-  'bounced',
-  'failed',
-  'blocked',
-  'suppressed',
-  'expired',
-  'rejected',
-  'opened',
-  'clicked',
-  'unsubscribed',
-  'spam',
-] as const satisfies readonly LogStatus[]
-
-export const recipientTypes = ['to', 'cc', 'bcc'] as const satisfies readonly RecipientType[]
+export const logStatuses = [...recipientStatuses, ...recipientFacts] as const
 
 /** Accepted in the last of these, by hours. */
 export const lastHours = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const

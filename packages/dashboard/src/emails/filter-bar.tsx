@@ -1,17 +1,12 @@
 /** The search, and filters that are chosen from lists. What is chosen is shown as chips below. */
 import { ChevronDown, ListFilter, Search, X } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
+import { recipientFacts, recipientStatuses, recipientTypes } from '../api/names.ts'
 import { ActionIcon, Button, Menu, Select, TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd } from '../ui/dialog.tsx'
 import { useWords } from '../words/define-words.ts'
 import classes from './emails.module.css'
-import {
-  type EmailsSearch,
-  type Last,
-  lastHours,
-  logStatuses,
-  recipientTypes,
-} from './emails-search.ts'
+import { type EmailsSearch, type Last, lastHours } from './emails-search.ts'
 import { queryLengthMax, readQuery } from './read-query.ts'
 import type { Mailers } from './use-mailers.ts'
 import { words } from './words.ts'
@@ -24,10 +19,11 @@ interface BarOptions {
   ) => void
 }
 
+const firstEnd = recipientStatuses.indexOf('delivered')
 const statusGroups = [
-  ['waits', logStatuses.slice(0, 6)],
-  ['ended', logStatuses.slice(6, 13)],
-  ['facts', logStatuses.slice(13)],
+  ['waits', recipientStatuses.slice(0, firstEnd)],
+  ['ended', recipientStatuses.slice(firstEnd)],
+  ['facts', recipientFacts],
 ] as const
 
 export function FilterBar({ search, mailers, set }: BarOptions) {

@@ -4,8 +4,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useSession } from '../session/session.ts'
 import { useTenant } from '../session/use-tenant.ts'
-import { Checkbox, Select, TextInput } from '../ui/controls.ts'
+import { Checkbox, Select } from '../ui/controls.ts'
 import { Dialog, DialogEnd } from '../ui/dialog.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { useWords } from '../words/define-words.ts'
 import classes from './emails.module.css'
 import { type Mailers, senderOf } from './use-mailers.ts'
@@ -64,15 +65,7 @@ export function TestMail({
           value={mailer?.mailer_id ?? null}
           onChange={(value) => setChosen(value ?? '')}
         />
-        <TextInput
-          label={text.testTo}
-          type="email"
-          required
-          withAsterisk={false}
-          value={to}
-          data-autofocus
-          onChange={(event) => setTo(event.currentTarget.value)}
-        />
+        <RequiredInput label={text.testTo} type="email" value={to} data-autofocus set={setTo} />
         <Checkbox
           label={text.testTrack}
           checked={isTracked}

@@ -2,6 +2,7 @@
 import type { ListedEvent } from '@postrider/client'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
+import { eventNames } from '../api/names.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
@@ -12,7 +13,6 @@ import { type ActiveFilter, NothingMatches } from '../ui/filters.tsx'
 import { Card, Page, Row } from '../ui/page.tsx'
 import { StateMark, stateIcons, type Tone } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
-import { deliveredEvents } from '../webhooks/delivery-search.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import {
@@ -168,9 +168,9 @@ function Filters({ search }: { readonly search: LiveSearch }) {
         placeholder={text.allEvents}
         clearable
         searchable
-        data={[...deliveredEvents]}
+        data={[...eventNames]}
         value={search.event ?? null}
-        onChange={(value) => change({ event: deliveredEvents.find((one) => one === value) })}
+        onChange={(value) => change({ event: eventNames.find((one) => one === value) })}
       />
       <TextInput
         key={search.email}

@@ -1,13 +1,13 @@
 /** What the address of the live page holds. */
-import { deliveredEvents } from '../webhooks/delivery-search.ts'
+import { eventNames } from '../api/names.ts'
 
 export interface LiveSearch {
-  readonly event?: (typeof deliveredEvents)[number]
+  readonly event?: (typeof eventNames)[number]
   readonly email?: string
 }
 
 export function readLiveSearch({ event, email }: Record<string, unknown>): LiveSearch {
-  const known = deliveredEvents.find((one) => one === event)
+  const known = eventNames.find((one) => one === event)
   return {
     ...(known !== undefined && { event: known }),
     ...(typeof email === 'string' && email.trim() !== '' && { email: email.trim() }),

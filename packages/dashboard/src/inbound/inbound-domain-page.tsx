@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { Records } from '../domains/records.tsx'
-import { ActionButton } from '../session/action-button.tsx'
+import { ActionButton, SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer } from '../ui/answers.tsx'
 import { TextInput } from '../ui/controls.ts'
@@ -14,6 +14,7 @@ import { Copyable } from '../ui/copy.tsx'
 import { PagedTable } from '../ui/data-table.tsx'
 import { Confirm, Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { Card, Fields, Page } from '../ui/page.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
@@ -118,14 +119,9 @@ function Usernames({ domain }: { readonly domain: string }) {
       note={text.usernamesNote}
       isFlush
       actions={
-        <ActionButton
-          size="xs"
-          variant="default"
-          operation="createInboundUsername"
-          onClick={() => setAdding(true)}
-        >
+        <SmallAction operation="createInboundUsername" onClick={() => setAdding(true)}>
           {text.addUsername}
-        </ActionButton>
+        </SmallAction>
       }
     >
       <PagedTable
@@ -146,14 +142,12 @@ function Usernames({ domain }: { readonly domain: string }) {
             width: '120px',
             align: 'end',
             cell: ({ username }) => (
-              <ActionButton
-                size="xs"
-                variant="default"
+              <SmallAction
                 operation="deleteInboundUsername"
                 onClick={() => remove.mutate(username)}
               >
                 {text.remove}
-              </ActionButton>
+              </SmallAction>
             ),
           },
         ]}
@@ -189,14 +183,12 @@ function AddUsername(o: {
   })
   return (
     <DialogForm submit={() => add.mutate()}>
-      <TextInput
+      <RequiredInput
         label={text.username}
         description={text.usernameHelp}
-        required
-        withAsterisk={false}
         data-autofocus
         value={username}
-        onChange={(event) => setUsername(event.currentTarget.value)}
+        set={setUsername}
       />
       <TextInput
         label={text.ownUrl}

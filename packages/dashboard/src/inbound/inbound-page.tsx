@@ -7,10 +7,11 @@ import { usePages } from '../api/use-pages.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
-import { Tabs, TextInput } from '../ui/controls.ts'
+import { Tabs } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { Card, Page } from '../ui/page.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
@@ -193,23 +194,19 @@ function AddDomain({ close }: { readonly close: () => void }) {
   })
   return (
     <DialogForm submit={() => add.mutate()}>
-      <TextInput
+      <RequiredInput
         label={text.domain}
         description={text.domainHelp}
-        required
-        withAsterisk={false}
         data-autofocus
         value={domain}
-        onChange={(event) => setDomain(event.currentTarget.value)}
+        set={setDomain}
       />
-      <TextInput
+      <RequiredInput
         label={text.url}
         description={text.urlHelp}
         placeholder="https://hooks.example.com/inbound"
-        required
-        withAsterisk={false}
         value={url}
-        onChange={(event) => setUrl(event.currentTarget.value)}
+        set={setUrl}
       />
       <DialogEnd confirm={text.addDomain} isBusy={add.isPending} error={add.error} close={close} />
     </DialogForm>

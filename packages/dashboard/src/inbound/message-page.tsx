@@ -2,7 +2,7 @@
 import type { InboundMessage } from '@postrider/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { ActionButton } from '../session/action-button.tsx'
+import { SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer, Failure } from '../ui/answers.tsx'
 import { CodeBlock, Copyable } from '../ui/copy.tsx'
@@ -84,24 +84,20 @@ function Raw({ message }: { readonly message: InboundMessage }) {
       title={text.raw}
       actions={
         <>
-          <ActionButton
-            size="xs"
-            variant="default"
+          <SmallAction
             operation="getRawInboundMessage"
             loading={raw.isPending}
             onClick={() => raw.mutate()}
           >
             {text.loadRaw}
-          </ActionButton>
+          </SmallAction>
           {raw.data !== undefined && (
-            <ActionButton
-              size="xs"
-              variant="default"
+            <SmallAction
               operation="getRawInboundMessage"
               onClick={() => saveFile(`${message.inbound_id}.eml`, raw.data, 'message/rfc822')}
             >
               {text.save}
-            </ActionButton>
+            </SmallAction>
           )}
         </>
       }

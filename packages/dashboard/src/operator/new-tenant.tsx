@@ -4,8 +4,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { actFor } from '../session/acting.ts'
 import { clientOf } from '../session/client.ts'
-import { Button, TextInput } from '../ui/controls.ts'
+import { Button } from '../ui/controls.ts'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { useWords } from '../words/define-words.ts'
 import { ShownOnce } from './shown-once.tsx'
 import { refreshTenants } from './tenant-query.ts'
@@ -51,16 +52,14 @@ export function NewTenant({
   return (
     <Dialog title={text.newTenant} isOpen={isOpen} close={end}>
       <DialogForm submit={() => create.mutate()}>
-        <TextInput
+        <RequiredInput
           label={text.name}
           description={text.tenantNameHelp}
           value={name}
           maxLength={200}
-          required
-          withAsterisk={false}
           data-autofocus
           autoComplete="off"
-          onChange={(event) => setName(event.currentTarget.value)}
+          set={setName}
         />
         <DialogEnd
           confirm={text.createTenant}

@@ -2,10 +2,10 @@
 import type { Tenant } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ActionButton } from '../session/action-button.tsx'
+import { SmallAction } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
-import { TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { refreshTenants } from './tenant-query.ts'
@@ -25,25 +25,18 @@ export function RenameTenant({ tenant }: { readonly tenant: Tenant }) {
   })
   return (
     <>
-      <ActionButton
-        operation="updateTenant"
-        size="xs"
-        variant="default"
-        onClick={() => setName(tenant.name)}
-      >
+      <SmallAction operation="updateTenant" onClick={() => setName(tenant.name)}>
         {text.rename}
-      </ActionButton>
+      </SmallAction>
       <Dialog title={text.rename} isOpen={name !== undefined} close={close}>
         <DialogForm submit={() => rename.mutate()}>
-          <TextInput
+          <RequiredInput
             label={text.name}
             value={name ?? ''}
             maxLength={200}
-            required
-            withAsterisk={false}
             data-autofocus
             autoComplete="off"
-            onChange={(event) => setName(event.currentTarget.value)}
+            set={setName}
           />
           <DialogEnd
             confirm={text.save}

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { CreateKey } from '../developers/create-key.tsx'
-import { ActionButton } from '../session/action-button.tsx'
+import { SmallAction } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
@@ -101,14 +101,9 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
       note={text.keysNote}
       isFlush
       actions={
-        <ActionButton
-          operation="createApiKey"
-          size="xs"
-          variant="default"
-          onClick={() => setOpen(true)}
-        >
+        <SmallAction operation="createApiKey" onClick={() => setOpen(true)}>
           {text.newKey}
-        </ActionButton>
+        </SmallAction>
       }
     >
       <PagedTable

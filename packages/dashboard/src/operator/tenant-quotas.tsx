@@ -2,7 +2,7 @@
 import type { QuotaName, Tenant, TenantUsage } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ActionButton } from '../session/action-button.tsx'
+import { SmallAction } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
 import { TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
@@ -33,14 +33,9 @@ export function TenantQuotas({ tenant }: { readonly tenant: Tenant }) {
       note={text.usageNote}
       actions={
         tenant.state !== 'deleting' && (
-          <ActionButton
-            operation="updateTenant"
-            size="xs"
-            variant="default"
-            onClick={() => setOpen(true)}
-          >
+          <SmallAction operation="updateTenant" onClick={() => setOpen(true)}>
             {text.changeQuotas}
-          </ActionButton>
+          </SmallAction>
         )
       }
     >

@@ -2,25 +2,18 @@
 import type { User, UserRole } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { userRoles } from '../api/names.ts'
 import { words as frameWords } from '../app/words.ts'
 import { clientOf } from '../session/client.ts'
 import { isOperator } from '../session/session.ts'
-import { Checkbox, MultiSelect, Select, TextInput } from '../ui/controls.ts'
+import { Checkbox, MultiSelect, Select } from '../ui/controls.ts'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useTenantNames } from './names.ts'
 import { ShownOnce } from './shown-once.tsx'
 import { words } from './words.ts'
-
-const roles: readonly UserRole[] = [
-  'operator',
-  'operator_viewer',
-  'owner',
-  'developer',
-  'support',
-  'viewer',
-]
 
 interface Draft {
   readonly email: string
@@ -145,34 +138,30 @@ function UserDialog(o: {
     <Dialog title={o.title} isOpen close={o.close}>
       <DialogForm submit={() => o.save.mutate()}>
         {o.isNew && (
-          <TextInput
+          <RequiredInput
             label={text.email}
             type="email"
-            required
-            withAsterisk={false}
             data-autofocus
             autoComplete="off"
             maxLength={254}
             value={draft.email}
-            onChange={(event) => set({ email: event.currentTarget.value })}
+            set={(email) => set({ email })}
           />
         )}
-        <TextInput
+        <RequiredInput
           label={text.name}
-          required
-          withAsterisk={false}
           autoComplete="off"
           maxLength={200}
           value={draft.name}
-          onChange={(event) => set({ name: event.currentTarget.value })}
+          set={(name) => set({ name })}
         />
         <Select
           label={text.role}
           description={text.roleHelp[draft.role]}
-          data={roles.map((value) => ({ value, label: roleNames[value] }))}
+          data={userRoles.map((value) => ({ value, label: roleNames[value] }))}
           value={draft.role}
           onChange={(value) => {
-            const role = roles.find((one) => one === value)
+            const role = userRoles.find((one) => one === value)
             if (role !== undefined) set({ role, content: o.isNew ? undefined : draft.content })
           }}
         />

@@ -7,8 +7,9 @@ import { queryClient } from '../api/query-client.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer, Failure } from '../ui/answers.tsx'
-import { Switch, Textarea, TextInput } from '../ui/controls.ts'
+import { Switch, Textarea } from '../ui/controls.ts'
 import { Card, Columns, Page, Stack } from '../ui/page.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { Time } from '../ui/time.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
@@ -71,16 +72,14 @@ function Settings({ settings }: { readonly settings: PhishingSettings }) {
             checked={enabled}
             onChange={(event) => setEnabled(event.currentTarget.checked)}
           />
-          <TextInput
+          <RequiredInput
             label={text.threshold}
             description={text.thresholdHelp}
             inputMode="numeric"
             pattern="[1-9][0-9]?|100"
-            required
-            withAsterisk={false}
             w={160}
             value={threshold}
-            onChange={(event) => setThreshold(event.currentTarget.value)}
+            set={setThreshold}
           />
           <Textarea
             label={text.blocked}

@@ -29,3 +29,8 @@ export function ActionButton({
     </Hint>
   )
 }
+
+/** The same, small and quiet: in a row, or above a part of a screen. */
+export function SmallAction(button: ComponentProps<typeof ActionButton>) {
+  return <ActionButton size="xs" variant="default" {...button} />
+}

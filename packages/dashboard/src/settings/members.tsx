@@ -2,22 +2,22 @@
 import type { Member, MemberRole } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { memberRoles } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
-import { ActionButton } from '../session/action-button.tsx'
+import { ActionButton, SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
-import { Button, Checkbox, Select, TextInput } from '../ui/controls.ts'
+import { Button, Checkbox, Select } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Confirm, Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { Card, Row, Stack } from '../ui/page.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { words } from './words.ts'
-
-const roles = ['owner', 'developer', 'support', 'viewer'] as const satisfies readonly MemberRole[]
 
 export function Members() {
   const text = useWords(words)
@@ -66,22 +66,12 @@ export function Members() {
       align: 'end',
       cell: (member) => (
         <Row>
-          <ActionButton
-            size="xs"
-            variant="default"
-            operation="updateMember"
-            onClick={() => setChanging(member)}
-          >
+          <SmallAction operation="updateMember" onClick={() => setChanging(member)}>
             {text.change}
-          </ActionButton>
-          <ActionButton
-            size="xs"
-            variant="default"
-            operation="deleteMember"
-            onClick={() => setRemoving(member)}
-          >
+          </SmallAction>
+          <SmallAction operation="deleteMember" onClick={() => setRemoving(member)}>
             {text.remove}
-          </ActionButton>
+          </SmallAction>
         </Row>
       ),
     },
@@ -132,9 +122,11 @@ function RoleFields(o: {
       <Select
         label={text.role}
         description={text.roleHelp[o.role]}
-        data={roles.map((value) => ({ value, label: text.roles[value] }))}
+        data={memberRoles.map((value) => ({ value, label: text.roles[value] }))}
         value={o.role}
-        onChange={(value) => o.change({ role: roles.find((one) => one === value) ?? 'viewer' })}
+        onChange={(value) =>
+          o.change({ role: memberRoles.find((one) => one === value) ?? 'viewer' })
+        }
       />
       <Checkbox
         label={text.contentLabel}
@@ -163,22 +155,8 @@ function Invite({ close }: { readonly close: () => void }) {
   }
   return (
     <DialogForm submit={() => invite.mutate()}>
-      <TextInput
-        label={text.name}
-        required
-        withAsterisk={false}
-        data-autofocus
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <TextInput
-        label={text.email}
-        type="email"
-        required
-        withAsterisk={false}
-        value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
-      />
+      <RequiredInput label={text.name} data-autofocus value={name} set={setName} />
+      <RequiredInput label={text.email} type="email" value={email} set={setEmail} />
       <RoleFields {...standing} change={(part) => setStanding({ ...standing, ...part })} />
       <DialogEnd
         confirm={text.invite}

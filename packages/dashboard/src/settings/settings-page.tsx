@@ -82,8 +82,18 @@ function Audit() {
               width: 'minmax(0, 1.6fr)',
               cell: ({ actor }) => <code>{actor}</code>,
             },
-            { key: 'from', head: text.from, width: '130px', cell: ({ from }) => <code>{from}</code> },
-            { key: 'status', head: text.status, width: '80px', cell: ({ status }) => status ?? '–' },
+            {
+              key: 'from',
+              head: text.from,
+              width: '130px',
+              cell: ({ from }) => <code>{from}</code>,
+            },
+            {
+              key: 'status',
+              head: text.status,
+              width: '80px',
+              cell: ({ status }) => status ?? '–',
+            },
             { key: 'at', head: text.at, width: '150px', cell: ({ at }) => <Time at={at} /> },
           ]}
           empty={

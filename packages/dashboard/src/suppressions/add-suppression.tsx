@@ -1,13 +1,14 @@
 /** Suppresses an address by hand, with a note and an end. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { suppressionReasons } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Select, TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
-import { reasons } from './suppression-search.ts'
 import { words } from './words.ts'
 
 export function AddSuppression(o: { readonly isOpen: boolean; readonly close: () => void }) {
@@ -23,7 +24,7 @@ function Form({ close }: { readonly close: () => void }) {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
   const [email, setEmail] = useState('')
-  const [reason, setReason] = useState<(typeof reasons)[number]>('manual')
+  const [reason, setReason] = useState<(typeof suppressionReasons)[number]>('manual')
   const [note, setNote] = useState('')
   const [ends, setEnds] = useState('')
   const add = useMutation({
@@ -42,20 +43,18 @@ function Form({ close }: { readonly close: () => void }) {
   })
   return (
     <DialogForm submit={() => add.mutate()}>
-      <TextInput
+      <RequiredInput
         label={text.address}
         type="email"
-        required
-        withAsterisk={false}
         data-autofocus
         value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        set={setEmail}
       />
       <Select
         label={text.reason}
-        data={reasons.map((value) => ({ value, label: text.reasons[value] }))}
+        data={suppressionReasons.map((value) => ({ value, label: text.reasons[value] }))}
         value={reason}
-        onChange={(value) => setReason(reasons.find((one) => one === value) ?? 'manual')}
+        onChange={(value) => setReason(suppressionReasons.find((one) => one === value) ?? 'manual')}
       />
       <TextInput
         label={text.note}

@@ -1,12 +1,6 @@
 /** What the address of the list of suppressions holds. */
 import type { SuppressionReason } from '@postrider/client'
-
-export const reasons = [
-  'unsubscribed',
-  'bounced',
-  'complained',
-  'manual',
-] as const satisfies readonly SuppressionReason[]
+import { suppressionReasons } from '../api/names.ts'
 
 export interface SuppressionSearch {
   readonly email?: string
@@ -18,7 +12,7 @@ export function readSuppressionSearch({
   email,
   reason,
 }: Record<string, unknown>): SuppressionSearch {
-  const known = reasons.find((one) => one === reason)
+  const known = suppressionReasons.find((one) => one === reason)
   return {
     ...(typeof email === 'string' && email.trim() !== '' && { email: email.trim() }),
     ...(known !== undefined && { reason: known }),

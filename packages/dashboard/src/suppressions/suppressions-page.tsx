@@ -3,10 +3,11 @@ import type { Suppression } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
+import { suppressionReasons } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
-import { ActionButton } from '../session/action-button.tsx'
+import { ActionButton, SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Select, TextInput } from '../ui/controls.ts'
@@ -21,7 +22,6 @@ import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { AddSuppression } from './add-suppression.tsx'
 import { ImportSuppressions } from './import-suppressions.tsx'
-import { reasons } from './suppression-search.ts'
 import { words } from './words.ts'
 
 export function SuppressionsPage() {
@@ -87,9 +87,9 @@ export function SuppressionsPage() {
           aria-label={text.reason}
           placeholder={text.allReasons}
           clearable
-          data={reasons.map((value) => ({ value, label: text.reasons[value] }))}
+          data={suppressionReasons.map((value) => ({ value, label: text.reasons[value] }))}
           value={search.reason ?? null}
-          onChange={(value) => change({ reason: reasons.find((one) => one === value) })}
+          onChange={(value) => change({ reason: suppressionReasons.find((one) => one === value) })}
         />
       </Row>
       <Card isFlush>
@@ -188,14 +188,9 @@ function useColumns(remove: (suppression: Suppression) => void): readonly Column
       width: '110px',
       align: 'end',
       cell: (row) => (
-        <ActionButton
-          size="xs"
-          variant="default"
-          operation="deleteSuppression"
-          onClick={() => remove(row)}
-        >
+        <SmallAction operation="deleteSuppression" onClick={() => remove(row)}>
           {text.remove}
-        </ActionButton>
+        </SmallAction>
       ),
     },
   ]

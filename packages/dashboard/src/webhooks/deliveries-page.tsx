@@ -2,6 +2,7 @@
 import type { WebhookDelivery } from '@postrider/client'
 import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
+import { eventNames, webhookDeliveryStatuses } from '../api/names.ts'
 import { usePages } from '../api/use-pages.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
 import { ActionButton } from '../session/action-button.tsx'
@@ -14,7 +15,6 @@ import { Card, Page, Row } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
-import { deliveredEvents, deliveryStatuses } from './delivery-search.ts'
 import { Replay } from './replay.tsx'
 import { DeliveryStateMark } from './states.tsx'
 import { words } from './words.ts'
@@ -72,19 +72,21 @@ export function DeliveriesPage() {
         <Select
           aria-label={text.status}
           placeholder={`${text.status}: ${text.all}`}
-          data={deliveryStatuses.map((value) => ({ value, label: text.statuses[value] }))}
+          data={webhookDeliveryStatuses.map((value) => ({ value, label: text.statuses[value] }))}
           value={search.status ?? null}
           clearable
-          onChange={(value) => change({ status: deliveryStatuses.find((one) => one === value) })}
+          onChange={(value) =>
+            change({ status: webhookDeliveryStatuses.find((one) => one === value) })
+          }
         />
         <Select
           aria-label={text.event}
           placeholder={text.allEvents}
-          data={[...deliveredEvents]}
+          data={[...eventNames]}
           value={search.event ?? null}
           clearable
           searchable
-          onChange={(value) => change({ event: deliveredEvents.find((one) => one === value) })}
+          onChange={(value) => change({ event: eventNames.find((one) => one === value) })}
         />
         <TextInput
           key={search.ref_id}

@@ -7,6 +7,7 @@ import { queryClient } from '../api/query-client.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { ActionIcon, Button, Checkbox, Select, TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd } from '../ui/dialog.tsx'
+import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { firstSwitches, type Switches, subscriptionNames, subscriptions } from './subscriptions.ts'
@@ -83,15 +84,13 @@ function Form({ close, kinds, webhook }: FormProps) {
           onChange={(value) => setKind((value ?? 'EMAIL_EVENT') as Webhook['event'])}
         />
       )}
-      <TextInput
+      <RequiredInput
         label={text.url}
         description={text.urlHelp}
         placeholder="https://hooks.example.com/postrider"
-        required
-        withAsterisk={false}
         data-autofocus
         value={url}
-        onChange={(event) => setUrl(event.currentTarget.value)}
+        set={setUrl}
       />
       {kind === 'EMAIL_EVENT' && (
         <fieldset className={classes.switches}>

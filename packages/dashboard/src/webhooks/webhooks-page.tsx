@@ -5,7 +5,7 @@ import { Link, useLocation } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
-import { ActionButton } from '../session/action-button.tsx'
+import { ActionButton, SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer, Empty } from '../ui/answers.tsx'
 import { Copyable } from '../ui/copy.tsx'
@@ -123,39 +123,22 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
       note={status.data === undefined ? undefined : text.stateHelp[status.data.state]}
       actions={
         <>
-          <ActionButton
-            size="xs"
-            variant="default"
-            operation="sendTestEvent"
-            onClick={() => setOpen('test')}
-          >
+          <SmallAction operation="sendTestEvent" onClick={() => setOpen('test')}>
             {text.test}
-          </ActionButton>
-          <ActionButton
-            size="xs"
-            variant="default"
+          </SmallAction>
+          <SmallAction
             operation={isPaused ? 'resumeWebhook' : 'pauseWebhook'}
             loading={resume.isPending}
             onClick={() => (isPaused ? resume.mutate() : setOpen('pause'))}
           >
             {isPaused ? text.resume : text.pause}
-          </ActionButton>
-          <ActionButton
-            size="xs"
-            variant="default"
-            operation="updateWebhook"
-            onClick={() => setOpen('edit')}
-          >
+          </SmallAction>
+          <SmallAction operation="updateWebhook" onClick={() => setOpen('edit')}>
             {text.edit}
-          </ActionButton>
-          <ActionButton
-            size="xs"
-            variant="default"
-            operation="deleteWebhook"
-            onClick={() => setOpen('delete')}
-          >
+          </SmallAction>
+          <SmallAction operation="deleteWebhook" onClick={() => setOpen('delete')}>
             {text.delete}
-          </ActionButton>
+          </SmallAction>
         </>
       }
     >
