@@ -115,7 +115,9 @@ export const systemSetting = closedObject(
   {
     name: Type.String({ description: 'The variable' }),
     value: stringOrNull('As it holds in the process that answers; null when unset or not shown'),
-    is_set: Type.Boolean({ description: 'It has a value: its own, the default, or a generated one' }),
+    is_set: Type.Boolean({
+      description: 'It has a value: its own, the default, or a generated one',
+    }),
     is_generated: Type.Boolean({
       description: 'true: not configured; the first start generated the secret',
     }),

@@ -328,9 +328,7 @@ export const auditEntry = closedObject(auditFields, {
 export type AuditEntry = Static<typeof auditEntry>
 
 const auditFilter = (description: string, example: string) =>
-  Type.Optional(
-    Type.String({ minLength: 1, maxLength: 320, description, examples: [example] }),
-  )
+  Type.Optional(Type.String({ minLength: 1, maxLength: 320, description, examples: [example] }))
 export const listAuditQuery = closedObject({
   operation: auditFilter('Only of this operation or command', 'updateTenant'),
   actor: auditFilter('Only by this actor: an id, or a name such as `operator`', 'operator'),

@@ -30,6 +30,7 @@ import { createHttpServer, type HttpServer } from './platform/http/server.ts'
 import { addStatusRoutes } from './platform/http/status-routes.ts'
 import { createRateLimit } from './platform/limits/rate-limit.ts'
 import { createProcessRegistry } from './platform/process/process-registry.ts'
+import type { Secrets } from './platform/secrets/secrets-file.ts'
 import { checkReadiness } from './readiness.ts'
 import { createRelays } from './relays/create.ts'
 import { partitionedTables, retentionDays } from './retention-days.ts'
@@ -264,16 +265,16 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
       sending.routes(scope)
       all.activity.routes(scope)
       sending.laterRoutes(scope)
-      operatorOf(platform).routes(scope)
+      operatorOf(platform, o.secrets).routes(scope)
     })
   return createHttpServer(app, { host: config.host, port: config.port })
 }
 
-function operatorOf({ config, db }: Platform) {
+function operatorOf({ config, db }: Platform, secrets: Secrets) {
   return createOperator({
     db,
     isEmbedded: config.databaseUrl === undefined,
-    settings: () => describeSettings(config, o.secrets),
+    settings: () => describeSettings(config, secrets),
     examine: createServiceDoctor({ db, config }),
   })
 }

@@ -20,7 +20,10 @@ it('tells secrets that were generated from those that are configured, and from t
   expect([own('SECRET_KEYS'), own('ADMIN_TOKEN')]).toEqual([generated, generated])
   const half = settingsOf({ POSTRIDER_SECRET_KEYS: KEYS }, { keys: KEYS, token: TOKEN })
   expect([half('SECRET_KEYS'), half('ADMIN_TOKEN')]).toEqual([configured, generated])
-  const url = { POSTRIDER_DATABASE_URL: 'postgres://db.example.com/postrider' }
+  const url = {
+    POSTRIDER_DATABASE_URL: 'postgres://db.example.com/postrider',
+    POSTRIDER_ROLES: 'sender',
+  }
   const hosted = settingsOf({ ...url, POSTRIDER_SECRET_KEYS: KEYS }, { keys: KEYS })
   expect(hosted('ADMIN_TOKEN')).toEqual({ ...configured, is_set: false })
   expect(hosted('RETENTION')).toEqual({ ...configured, is_shown: true })

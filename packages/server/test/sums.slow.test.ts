@@ -86,8 +86,7 @@ async function send({ key, name }: Tenant, random: ReturnType<typeof createRando
   const isAhead = random.below(4) === 0
   const isPhishing = random.below(8) === 0
   // Whoever is busy then is tried until the time is over.
-  const ends =
-    random.below(4) === 0 ? { max_attempts: 100, expires_in: '1s' } : { max_attempts: 2 }
+  const ends = random.below(4) === 0 ? { max_attempts: 100, expires_in: '1s' } : { max_attempts: 2 }
   const link = isPhishing ? 'https://phishing.test/' : 'https://a.example/'
   const { ref_id: refId } = await call('POST', '/v1/email/send', key, {
     from: { email: isSimulated ? `news@${name}.test` : 'news@sender.test' },
@@ -246,7 +245,10 @@ it.each(SEEDS)(
       )
       const { groups } = await stats(groupBy)
       const told = groups.map((one: Record<string, unknown>) => {
-        const { accepted, rejected, failed, expired, blocked } = one.totals as Record<string, number>
+        const { accepted, rejected, failed, expired, blocked } = one.totals as Record<
+          string,
+          number
+        >
         return { key: one[groupBy], accepted, rejected, failed, expired, blocked }
       })
       const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)

@@ -9,11 +9,12 @@ import {
   type WebhookReceiver,
 } from '@postrider/testkit'
 import type { Command } from 'commander'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { ADMIN_TOKEN, composeForTest } from '../../test/composed-app.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { buildProgram, runCli } from '../cli.ts'
 import type { App } from '../compose.ts'
+import { createClock } from '../platform/clock.ts'
 import { dayOfUlid } from '../platform/ids.ts'
 import { createApiKey, createTenant } from '../tenants/index.ts'
 
@@ -44,26 +45,26 @@ beforeAll(async () => {
   await app.start()
   const own = await createTenant(database, { name: 'Own' })
   const other = await createTenant(database, { name: 'Other' })
-  const { keyId } = await createApiKey({ ...database, clock: { now: () => new Date() } }, own.tenantId, {})
+  const { keyId } = await createApiKey({ ...database, clock: createClock() }, own.tenantId, {})
   const { mailer } = await call('POST', '/v1/smtp', own.apiKey, {
     ...{ name: 'News', email: 'news@example.com', config_type: 'smtp', connection_type: 'basic' },
     config: { host: '127.0.0.1', port: smtp.port, secure: 'None' },
   })
   const webhook = await call('POST', '/v1/webhook/register', own.apiKey, {
     ...{ event: 'EMAIL_EVENT', webhook_url: receiver.origin, method: 'POST' },
-    webhook_options: { events: { delivered: true } },
+    webhook_options: { events: { delivery: true } },
   })
   const { ref_id: email } = await call('POST', '/v1/email/send', own.apiKey, {
     ...{ from: { email: 'news@example.com' }, to: [{ email: BOB }], subject: 'Hello' },
     content: [{ type: 'text/plain', value: 'Hello' }],
   })
-  await expect
-    .poll(
-      async () =>
-        (await call('GET', `/v1/email/${email}`, own.apiKey)).email.recipients[0].status,
-      { timeout: 20_000 },
-    )
-    .toBe('delivered')
+  await vi.waitFor(
+    async () => {
+      const { email: traced } = await call('GET', `/v1/email/${email}`, own.apiKey)
+      expect(traced.recipients[0].status).toBe('delivered')
+    },
+    { timeout: 20_000, interval: 50 },
+  )
   const origin = `http://127.0.0.1:${app.address().port}`
   ids = {
     ...{ OWN: own.tenantId, OTHER: other.tenantId, KEY: keyId, EMAIL: email, ORIGIN: origin },

@@ -67,16 +67,14 @@ export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps)
     .argument('<tenant_id>')
   for (const name of quotaNames)
     quota.option(`--${name.replaceAll('_', '-')} <n>`, 'a number, or none', readQuota)
-  quota
-    .addOption(json())
-    .action(
-      deps.onDatabase((db, id: string, options: Record<string, Quota | boolean>) => {
-        const quotas = quotasOf(options)
-        return Object.keys(quotas).length === 0
-          ? resultOf(id, () => getTenant(depsOn(db), id))
-          : change(db, id, { quotas })
-      }),
-    )
+  quota.addOption(json()).action(
+    deps.onDatabase((db, id: string, options: Record<string, Quota | boolean>) => {
+      const quotas = quotasOf(options)
+      return Object.keys(quotas).length === 0
+        ? resultOf(id, () => getTenant(depsOn(db), id))
+        : change(db, id, { quotas })
+    }),
+  )
 }
 
 /** As it is given: Commander knows no null. */

@@ -85,7 +85,7 @@ it('commands that change something are in the audit log, as the operator sees it
   await run('user', 'delete', 'carol@example.com')
   await run('tenant', 'list')
   const { rows: entries } = await database.db.query<Record<string, unknown>>(
-    `select tenant_id, actor, operation, target, status, from_address
+    `select tenant_id, actor, operation, target, status, from_address, changes
        from tenants_audit_entry order by entry_id desc limit 10`,
   )
   const user = expect.stringMatching(/^user_/)
@@ -102,6 +102,9 @@ it('commands that change something are in the audit log, as the operator sees it
     ['revokeApiKey', 'key_x', 404],
     ['deleteTenant', tenant_id, 200],
     ['deleteUser', user, 200],
+  ])
+  expect(entries.toReversed()[4]?.changes).toEqual([
+    { path: '/quotas/queued_max', before: null, after: 5 },
   ])
   for (const entry of entries)
     expect(entry).toMatchObject({ actor: 'cli', tenant_id: '', from_address: hostname() })

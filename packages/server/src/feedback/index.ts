@@ -10,4 +10,8 @@ export {
   readFlags,
   walkFlags,
 } from './read-store.ts'
-export { type Lift, type ReviewedSuppression, reviewSuppressions } from './review/review-suppressions.ts'
+export {
+  type Lift,
+  type ReviewedSuppression,
+  reviewSuppressions,
+} from './review/review-suppressions.ts'

@@ -200,11 +200,13 @@ describe('updateTenant', () => {
       expect(Check(listAuditOfAllTenantsAnswer, body)).toBe(true)
       return body.entries[0].changes
     }
-    expect(await changesOf({ name: 'New', state: 'suspended', quotas: { queued_max: 5 } })).toEqual([
-      { path: '/name', before: 'Acme', after: 'New' },
-      { path: '/state', before: 'active', after: 'suspended' },
-      { path: '/quotas/queued_max', before: null, after: 5 },
-    ])
+    expect(await changesOf({ name: 'New', state: 'suspended', quotas: { queued_max: 5 } })).toEqual(
+      [
+        { path: '/name', before: 'Acme', after: 'New' },
+        { path: '/state', before: 'active', after: 'suspended' },
+        { path: '/quotas/queued_max', before: null, after: 5 },
+      ],
+    )
     expect(await changesOf({ quotas: { queued_max: 6, emails_per_day: 9 } })).toEqual([
       { path: '/quotas/queued_max', before: 5, after: 6 },
       { path: '/quotas/emails_per_day', before: null, after: 9 },
@@ -214,7 +216,7 @@ describe('updateTenant', () => {
       { path: '/quotas/emails_per_day', before: 9, after: null },
     ])
     expect(await changesOf({ name: 'New' })).toEqual([])
-    expect(await changesOf({ name: '' })).toBeNull()
+    expect(await changesOf({ name: ' ' })).toBeNull()
   })
 
   it('leaves the keys of a suspended tenant as they are', async () => {

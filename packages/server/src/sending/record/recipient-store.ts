@@ -6,7 +6,7 @@
  * there whether or not anything fitted. Every statement names the tenant.
  */
 import type { RecipientStatus, RecipientType } from '@postrider/contract'
-import type { Queryable } from '../../platform/db/index.ts'
+import { type Queryable, timeOfMicros } from '../../platform/db/index.ts'
 import type { TimeSpan } from '../../platform/values/date-time.ts'
 
 export interface RecipientKey {
