@@ -111,9 +111,9 @@ const reads: Readonly<Record<string, [number, (db: Db) => Promise<unknown>]>> = 
     12_000,
     (db) => pageOfAudit({ db }, 'tn_1', { ...page, ...UNFIT }),
   ],
-  'a page of the audit log of a day without entries': [
-    600,
-    (db) => pageOfAllAudit({ db }, { ...page, end: '2001-01-01' }),
+  'a page of the audit log of a time without entries': [
+    10,
+    (db) => pageOfAllAudit({ db }, { ...page, start: '2100-01-01' }),
   ],
 }
 /** Each in a transaction that is rolled back. */

@@ -85,8 +85,8 @@ async function send({ key, name }: Tenant, random: ReturnType<typeof createRando
   if (random.below(4) === 0) to.push({ email: 'gone@recipient.test' })
   const isAhead = random.below(4) === 0
   const isPhishing = random.below(8) === 0
-  // Whoever is busy then is tried until the time is over.
-  const ends = random.below(4) === 0 ? { max_attempts: 100, expires_in: '1s' } : { max_attempts: 2 }
+  // Then recipients that are busy are tried until the time is over.
+  const ends = random.below(4) === 0 ? { max_attempts: 20, expires_in: '1s' } : { max_attempts: 2 }
   const link = isPhishing ? 'https://phishing.test/' : 'https://a.example/'
   const { ref_id: refId } = await call('POST', '/v1/email/send', key, {
     from: { email: isSimulated ? `news@${name}.test` : 'news@sender.test' },

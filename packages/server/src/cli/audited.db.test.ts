@@ -105,6 +105,8 @@ async function run(line: string) {
 interface Tried {
   /** What the log says: who, what, and whose it is. */
   readonly entries: readonly string[]
+  /** It judges this machine. */
+  readonly mayFail?: true
   /** For set-up, before it. */
   readonly before?: () => Promise<unknown>
 }
@@ -122,7 +124,7 @@ const IN_SERVICE: Readonly<Record<string, Tried>> = {
 
 const BY_THEMSELVES: Readonly<Record<string, Tried>> = {
   migrate: reads,
-  doctor: reads,
+  doctor: { ...reads, mayFail: true },
   'email show EMAIL': reads,
   'email list': reads,
   'email content EMAIL': reads,
@@ -187,7 +189,10 @@ async function readDigest(): Promise<string> {
       `select '${name} ' || md5(coalesce(string_agg(t::text, ' ' order by t::text), '')) as line from ${name} t`,
   )
   const { rows } = await database.db.query<{ line: string }>(each.join(' union all '))
-  return rows.map(({ line }) => line).join('\n')
+  return rows
+    .map(({ line }) => line)
+    .sort()
+    .join('\n')
 }
 
 async function takeEntries(): Promise<string[]> {
@@ -227,12 +232,12 @@ it('has an entry of each command that changes something, and of no other', async
   }
   await app.stop()
   isServing = false
-  for (const [line, { entries, before }] of Object.entries(BY_THEMSELVES)) {
+  for (const [line, { entries, before, mayFail }] of Object.entries(BY_THEMSELVES)) {
     await before?.()
     const digest = await readDigest()
     const { code, said } = await run(line)
     expect({ line, code, said, entries: await takeEntries() }).toEqual({
-      ...{ line, code: 0, said, entries },
+      ...{ line, code: mayFail ? code : 0, said, entries },
     })
     if (entries.length === 0) expect([line, await readDigest()]).toEqual([line, digest])
   }

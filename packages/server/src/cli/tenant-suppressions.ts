@@ -196,13 +196,12 @@ async function importResult(
     ...{ name: 'batches', atOnceMax: 1, atOncePerCallerMax: 1, waitingPerCallerMax: 1 },
   })
   const order = { tenantId, callerId: OPERATOR, format: options.format }
-  const pieces = file === '-' ? process.stdin : createReadStream(file)
-  const work = () =>
-    importSuppressions(
-      { ...deps, batches, clock: createClock() },
-      order,
-      pieces as AsyncIterable<Buffer>,
-    )
+  const work = () => {
+    // Opened when it is read: nobody else would hear that it cannot be.
+    const pieces = file === '-' ? process.stdin : createReadStream(file)
+    const importDeps = { ...deps, batches, clock: createClock() }
+    return importSuppressions(importDeps, order, pieces as AsyncIterable<Buffer>)
+  }
   const imported = await audited(deps.db, { operation: 'importSuppressions', tenantId, work })
   return { json: imported, text: importText(imported) }
 }
