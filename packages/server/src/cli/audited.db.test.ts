@@ -16,6 +16,9 @@ import { buildProgram, runCli } from '../cli.ts'
 import type { App } from '../compose.ts'
 import { createClock } from '../platform/clock.ts'
 import { dayOfUlid } from '../platform/ids.ts'
+import { checkKeys } from '../platform/secrets/index.ts'
+import { toKeys } from '../platform/secrets/secrets-file.ts'
+import { sealedColumns } from '../sealed-columns.ts'
 import { createApiKey, createTenant } from '../tenants/index.ts'
 
 const BOB = 'bob@example.com'
@@ -41,6 +44,8 @@ beforeAll(async () => {
   database = await createTestDatabase({ hasDays: true })
   smtp = await createSmtpServer()
   receiver = await createWebhookReceiver()
+  const keys = toKeys({ secretKeys: OWN.POSTRIDER_SECRET_KEYS })
+  await checkKeys(database.db, keys, sealedColumns)
   app = composeForTest(database.url, { env: OWN })
   await app.start()
   const own = await createTenant(database, { name: 'Own' })
@@ -226,7 +231,7 @@ it('has an entry of each command that changes something, and of no other', async
   await takeEntries()
   for (const [line, { entries }] of Object.entries(IN_SERVICE)) {
     const { code, said } = await run(line)
-    expect({ line, code, said, entries: await takeEntries() }).toEqual({
+    expect.soft({ line, code, said, entries: await takeEntries() }).toEqual({
       ...{ line, code: 0, said, entries },
     })
   }
@@ -236,9 +241,9 @@ it('has an entry of each command that changes something, and of no other', async
     await before?.()
     const digest = await readDigest()
     const { code, said } = await run(line)
-    expect({ line, code, said, entries: await takeEntries() }).toEqual({
+    expect.soft({ line, code, said, entries: await takeEntries() }).toEqual({
       ...{ line, code: mayFail ? code : 0, said, entries },
     })
-    if (entries.length === 0) expect([line, await readDigest()]).toEqual([line, digest])
+    if (entries.length === 0) expect.soft([line, await readDigest()]).toEqual([line, digest])
   }
 }, 120_000)
