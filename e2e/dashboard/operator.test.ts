@@ -146,6 +146,25 @@ describeInBrowser("the operator's screens", (scene) => {
     )
   })
 
+  it('narrow the audit log, and say what a change of quotas changed', async () => {
+    const { open, operator, tenant, world } = scene()
+    const { tenantId } = tenant
+    await world.operator().updateTenant(tenantId, { quotas: { queued_max: 987_654 } })
+    await world.operator().updateTenant(tenantId, { quotas: null })
+    const page = await open(`/app/operator/audit?target=${tenantId}`, { person: operator })
+    await page.getByText('queued_max: none → 987654').waitFor()
+    const operation = page.getByLabel('What', { exact: true })
+    await operation.fill('createKey')
+    await operation.press('Enter')
+    await page.waitForURL('**operation=createKey**')
+    await button(page, 'Remove “What: createKey”').click()
+    await page.getByText('queued_max: 987654 → none').waitFor()
+    await page.getByLabel('Until', { exact: true }).fill('2001-01-01')
+    await page.waitForURL('**end=2001-01-01**')
+    await page.getByText('queued_max: 987654 → none').waitFor({ state: 'detached' })
+    expect(await findBarriers(page)).toEqual([])
+  })
+
   it('show everything and change nothing for who only reads, without barriers', async () => {
     const { open, newPerson, tenant } = scene()
     const person = await newPerson('operator_viewer')

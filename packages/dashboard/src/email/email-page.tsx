@@ -9,7 +9,7 @@ import { Tabs } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { useKeys } from '../ui/keys.ts'
 import { useNow } from '../ui/now.ts'
-import { Page } from '../ui/page.tsx'
+import { Card, Page } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
@@ -136,13 +136,15 @@ function Opened({
             <Facts email={whole} recipient={recipient} mailers={mailers} />
           </div>
         </div>
-        <section className={`${classes.card} ${classes.main}`}>
-          {email === undefined ? (
-            <Answer query={own}>{() => null}</Answer>
-          ) : (
-            <EmailTabs email={email} recipient={recipient} search={search} mailers={mailers} />
-          )}
-        </section>
+        <div className={classes.main}>
+          <Card isFlush>
+            {email === undefined ? (
+              <Answer query={own}>{() => null}</Answer>
+            ) : (
+              <EmailTabs email={email} recipient={recipient} search={search} mailers={mailers} />
+            )}
+          </Card>
+        </div>
       </div>
     </>
   )
