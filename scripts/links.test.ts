@@ -4,7 +4,7 @@
  */
 import { posix } from 'node:path'
 import { expect, it } from 'vitest'
-import { isThere, projectFiles, read } from './project-files.ts'
+import { anchorsOf, isThere, projectFiles, read } from './project-files.ts'
 
 // It holds links that are wrong on purpose.
 const files = projectFiles().filter((path) => path !== 'scripts/links.test.ts')
@@ -30,18 +30,6 @@ function linksOf(path: string, text: string): Link[] {
         return { line: i + 1, file: file === '' ? path : posix.join(folder, file), anchor }
       })
   })
-}
-
-/** As hosts of repositories make them of headings. */
-function anchorsOf(text: string): Set<string> {
-  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .trim()
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
-  return new Set(headings)
 }
 
 function findBroken(path: string, text: string): string[] {

@@ -25,6 +25,18 @@ export function isThere(path: string): boolean {
   return existsSync(new URL(path, root))
 }
 
+/** The anchors of a document, as hosts of repositories make them of headings. */
+export function anchorsOf(text: string): Set<string> {
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .trim()
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+  return new Set(headings)
+}
+
 /** Of a line of source: the comment that it is, or ends with. */
 export function commentOf(line: string): string {
   return /^\s*(?:\/\/|\/?\*|--)(.*)$/.exec(line)?.[1] ?? /\s\/\/ (.*)$/.exec(line)?.[1] ?? ''

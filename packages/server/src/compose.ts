@@ -206,6 +206,7 @@ function createCapabilities(platform: Platform, config: Config) {
     parser: mail.parser,
     wakeups,
     receivers,
+    noteReports: feedback.noteReports,
     checks: domainChecks,
     isListening: runs('inbound'),
     isReceiving: runs('inbound') || runs('mailbox'),
@@ -279,9 +280,10 @@ function operatorOf({ config, db }: Platform, secrets: Secrets) {
   })
 }
 
-function createRegistry({ config, db, log, processId }: Platform, { build }: ComposeOptions) {
+function createRegistry(platform: Platform, { build }: ComposeOptions) {
+  const { config, db, log, metrics, processId } = platform
   const facts = { processId, host: hostname(), roles: rolesOf(config), node: process.version }
-  return createProcessRegistry({ db, log, facts: { ...facts, ...build } })
+  return createProcessRegistry({ db, log, metrics, facts: { ...facts, ...build } })
 }
 
 function janitorsOf(platform: Platform, all: Capabilities, o: ComposeOptions): Service[] {

@@ -6,6 +6,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import type { RelayKind, SendEmailBody, SubscriptionKey } from '@postrider/contract'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { createReportNotes } from '../src/feedback/apply/note-reports.ts'
 import {
   createFeedbackWork,
   type FeedbackWork,
@@ -126,6 +127,7 @@ export function useFeedback(): FeedbackWorld {
       failpoints: createFailpoints(undefined),
       disk: noDiskGuard,
       wakeups,
+      noteReports: createReportNotes({ log: silent, metrics }),
       inbox: createFeedbackInbox({ db, clock }),
       adapterOf,
       retentionMs: 30 * 86_400_000,

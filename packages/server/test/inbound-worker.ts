@@ -3,6 +3,7 @@
 import type { IncomingEmail } from '@postrider/contract'
 import { createMessageParser, createUserAgentReader, type MessageParser } from '@postrider/mail'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { createReportNotes } from '../src/feedback/apply/note-reports.ts'
 import { createIngest, type Ingest } from '../src/inbound/ingest/ingest.ts'
 import type { MailboxMail, SmtpMail } from '../src/inbound/ingest/received-mail.ts'
 import { storeMailboxMail } from '../src/inbound/ingest/store-mail.ts'
@@ -16,6 +17,7 @@ import { createMessageReader, type MessageReaderDeps } from '../src/inbound/proc
 import { createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { createFailpoints } from '../src/platform/failpoints.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
 import { createReturnPathTokens } from '../src/sending/index.ts'
 import { createWakeups, type TouchedStream } from '../src/webhooks/index.ts'
 import { createSubscription } from '../src/webhooks/subscriptions/create-subscription.ts'
@@ -109,6 +111,7 @@ export function useInbound(): InboundWorld {
         log: silent,
         failpoints: createFailpoints(o.spec, o.kill),
         wakeups,
+        noteReports: createReportNotes({ log: silent, metrics: createMetrics() }),
         readUserAgent: createUserAgentReader(),
         reader,
         takeRaw: () => undefined,

@@ -22,7 +22,7 @@ import { type CallbackApplier, createCallbackApplier } from './apply/apply-callb
 import { createUnmatchedApplier } from './apply/apply-unmatched.ts'
 import { createFeedbackWorker, type FeedbackWorker } from './apply/feedback-worker.ts'
 import type { Handled } from './apply/handle-reports.ts'
-import { logBounces } from './apply/log-bounces.ts'
+import { createReportNotes, type NoteReports } from './apply/note-reports.ts'
 import { createCallbackAccounts } from './intake/callback-accounts.ts'
 import { createFeedbackInbox, type FeedbackInbox } from './intake/inbox.ts'
 import { type CallbackIntake, createCallbackIntake } from './intake/receive-callback.ts'
@@ -39,6 +39,8 @@ export interface FeedbackWorkDeps {
   readonly disk: DiskGuard
   readonly failpoints: Failpoints
   readonly wakeups: Wakeups
+  /** After a commit. */
+  readonly noteReports: NoteReports
   readonly inbox: FeedbackInbox
   readonly adapterOf: (kind: RelayKind) => RelayAdapter
   readonly threadJobs?: ThreadJobsObserver
@@ -60,7 +62,7 @@ export interface FeedbackWork {
 
 /** Nothing runs before its services start. */
 export function createFeedback(
-  deps: Omit<FeedbackWorkDeps, 'adapterOf' | 'inbox' | 'retentionMs'> & {
+  deps: Omit<FeedbackWorkDeps, 'adapterOf' | 'inbox' | 'noteReports' | 'retentionMs'> & {
     /** Whether this process has the role `tracker`. */
     readonly isTracking: boolean
     readonly config: { readonly retentionMs: number }
@@ -69,12 +71,15 @@ export function createFeedback(
   const { db, log } = deps
   const { retentionMs } = deps.config
   const inbox = createFeedbackInbox(deps)
+  const noteReports = createReportNotes(deps)
   const work = deps.isTracking
-    ? createFeedbackWork({ ...deps, adapterOf, inbox, retentionMs })
+    ? createFeedbackWork({ ...deps, adapterOf, inbox, noteReports, retentionMs })
     : undefined
   return {
     /** What the simulator calls back with; another process may apply it. */
     inbox,
+    /** For those who apply reports that came by mail. */
+    noteReports,
     services: work?.services ?? [],
     janitor: createFeedbackJanitor({ db, log, retentionMs }),
     /** Public ones: none without the role. */
@@ -93,7 +98,7 @@ export function createFeedbackWork(deps: FeedbackWorkDeps): FeedbackWork {
     if (handled.touched.length > 0) deps.wakeups.wake(handled.touched)
     observer.handled(handled)
     logOtherRecipients(log, handled)
-    logBounces(log, handled.bounces)
+    deps.noteReports(handled)
     worker.wake(handled.lookAgainMs)
   }
   const reader = createCallbackReader({ adapterOf: deps.adapterOf, observer: deps.threadJobs })

@@ -1,6 +1,6 @@
 /** The front door of feedback: what was reported of mail that was handed over. */
 export { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply/apply-reports.ts'
-export { type LoggedBounce, logBounces } from './apply/log-bounces.ts'
+export type { LoggedBounce, NoteReports, RecipientReport } from './apply/note-reports.ts'
 export { type Report, type ReportOutcome, reportOutcomes } from './apply/report.ts'
 export { measureInbox } from './intake/inbox-store.ts'
 export {

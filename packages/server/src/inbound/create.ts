@@ -7,6 +7,7 @@ import {
 import { rememberAnswers } from '@postrider/runtime/dns'
 import type { Service } from '@postrider/runtime/service'
 import type { ThreadJobsObserver } from '@postrider/runtime/thread-observer'
+import type { NoteReports } from '../feedback/index.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import { createRateLimit } from '../platform/limits/rate-limit.ts'
@@ -30,6 +31,7 @@ export interface CreateInboundDeps extends ListenerDeps {
   readonly parser: MessageParser
   readonly wakeups: Wakeups
   readonly receivers: ReceiverRules
+  readonly noteReports: NoteReports
   /** Of checks of domains, shared with sending domains. */
   readonly checks: ConcurrencyLimiter
   /** Whether this process has the role `inbound`. */

@@ -65,18 +65,22 @@ describe.each(providers)('a report of %s', (kind) => {
   })
 
   it.each([
-    ['bounced', 'MAIL_BOUNCE', 'bounced', 'bounced'],
-    ['soft', 'MAIL_BOUNCE', 'bounced', undefined],
-    ['complained', 'MAIL_SPAM', 'delivered', 'complained'],
-    ['unsubscribed', 'MAIL_UNSUBSCRIBED', 'delivered', 'unsubscribed'],
+    ['bounced', 'MAIL_BOUNCE', 'bounced', 'bounced', 'hard_bounce'],
+    ['soft', 'MAIL_BOUNCE', 'bounced', undefined, 'soft_bounce'],
+    ['complained', 'MAIL_SPAM', 'delivered', 'complained', 'complaint'],
+    ['unsubscribed', 'MAIL_UNSUBSCRIBED', 'delivered', 'unsubscribed', 'unsubscription'],
   ] as const)(
     'makes an event, counts and suppresses when it is of %s',
-    async (type, event, status, reason) => {
+    async (type, event, status, reason, counted) => {
       const account = await world.account(kind)
       const { tenantId } = account
       const mail = await world.send({ tenantId })
       const words = '550 5.1.1 <ada@example.com>: no such user'
       await world.report(account, { type: 'delivered', mail }, { type, mail, reason: words })
+      const text = await world.metrics.registry.metrics()
+      expect(text.match(/^postrider_recipient_reports_total.* [1-9]$/gm)).toEqual([
+        `postrider_recipient_reports_total{kind="${counted}"} 1`,
+      ])
       expect(inShort(await world.events(mail))).toEqual(['MAIL_DELIVERED', event])
       expect(await world.statuses(mail)).toEqual([status])
       expect(await suppressed(tenantId)).toEqual(

@@ -38,8 +38,8 @@ import {
 } from './fact-store.ts'
 import { judgeBounces } from './judge-bounces.ts'
 import { type Judgement, judgeReports } from './judge-reports.ts'
-import type { LoggedBounce } from './log-bounces.ts'
 import { matchReports } from './match-reports.ts'
+import { type LoggedBounce, type RecipientReport, recipientReportOf } from './note-reports.ts'
 import { messageKeyOf, type Report, type ReportOutcome } from './report.ts'
 import { reportEvent, suppressingEvent } from './report-events.ts'
 import { wakeUnmatched } from './unmatched-store.ts'
@@ -57,6 +57,8 @@ export interface AppliedReports {
   readonly wokenUnmatched: number
   /** To be logged after the commit. */
   readonly bounces: readonly LoggedBounce[]
+  /** To be counted after the commit: those that were not heard before. */
+  readonly recipientReports: readonly RecipientReport[]
 }
 
 /** Of one recipient: a provider that goes on trying says so for days. */
@@ -108,7 +110,9 @@ export async function applyReports(
       }),
     ),
   ])
-  return { outcomes, touched, wokenUnmatched, bounces: bouncesOf(judged, fresh) }
+  const bounces = bouncesOf(judged, fresh)
+  const recipientReports = [...fresh].flatMap(({ report }) => recipientReportOf(report.fact) ?? [])
+  return { outcomes, touched, wokenUnmatched, bounces, recipientReports }
 }
 
 interface Recipient extends ReportedRecipient {

@@ -8,8 +8,8 @@ import type { Tx } from '../../platform/db/index.ts'
 import { isUlid, timeOfUlid } from '../../platform/ids.ts'
 import type { TouchedStream } from '../../webhooks/index.ts'
 import { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply-reports.ts'
-import type { LoggedBounce } from './log-bounces.ts'
 import { answeredIdOf } from './match-reports.ts'
+import type { LoggedBounce, RecipientReport } from './note-reports.ts'
 import { messageKeyOf, type ReportOutcome } from './report.ts'
 import {
   boundUnmatched,
@@ -45,6 +45,7 @@ export interface Handled {
   /** Unmatched reports that were dropped beyond the bound of their tenant. */
   readonly dropped: number
   readonly bounces: readonly LoggedBounce[]
+  readonly recipientReports: readonly RecipientReport[]
 }
 
 export interface HandleReportsDeps extends ApplyReportsDeps {
@@ -189,5 +190,6 @@ function sumUp(
     lookAgainMs: isWoken ? 0 : Math.min(...waits),
     dropped,
     bounces: applied.flatMap(({ bounces }) => bounces),
+    recipientReports: applied.flatMap((slice) => slice.recipientReports),
   }
 }

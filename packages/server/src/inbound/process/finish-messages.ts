@@ -11,6 +11,7 @@ import type { UserAgent } from '@postrider/mail'
 import {
   applyReports,
   type LoggedBounce,
+  type RecipientReport,
   type Report,
   type ReportOutcome,
 } from '../../feedback/index.ts'
@@ -46,6 +47,8 @@ export interface FinishResult {
   readonly touched: readonly TouchedStream[]
   /** To be logged after the commit; with the first of a group. */
   readonly bounces: readonly LoggedBounce[]
+  /** To be counted after the commit; with the first of a group. */
+  readonly recipientReports: readonly RecipientReport[]
 }
 
 export interface FinishDeps {
@@ -96,6 +99,7 @@ export async function finishMessages(
       outcomes: isFinished ? (applied.outcomes.get(keyOf(claim)) ?? []) : [],
       touched: i === 0 ? [...applied.touched, ...recorded.touched] : [],
       bounces: i === 0 ? applied.bounces : [],
+      recipientReports: i === 0 ? applied.recipientReports : [],
     }
   })
 }
@@ -108,6 +112,7 @@ async function applyAll(tx: Tx, deps: FinishDeps, finished: readonly FinishedMes
   const outcomes = new Map<string, ReportOutcome[]>()
   const touched: TouchedStream[] = []
   const bounces: LoggedBounce[] = []
+  const recipientReports: RecipientReport[] = []
   const all = finished.flatMap(({ claim, reports }) => reports.map((report) => ({ claim, report })))
   const byTenant = Map.groupBy(all, ({ claim }) => claim.tenantId)
   for (const [tenantId, some] of [...byTenant].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -118,13 +123,14 @@ async function applyAll(tx: Tx, deps: FinishDeps, finished: readonly FinishedMes
     })
     touched.push(...applied.touched)
     bounces.push(...applied.bounces)
+    recipientReports.push(...applied.recipientReports)
     for (const [i, { claim }] of sorted.entries()) {
       const own = outcomes.get(keyOf(claim)) ?? []
       own.push(applied.outcomes[i] ?? 'ignored')
       outcomes.set(keyOf(claim), own)
     }
   }
-  return { outcomes, touched, bounces }
+  return { outcomes, touched, bounces, recipientReports }
 }
 
 function orderOf({ fact: { ref } }: Report): string {

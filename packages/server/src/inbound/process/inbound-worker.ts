@@ -10,7 +10,7 @@
 
 import type { Service } from '@postrider/runtime/service'
 import { waitAtMost } from '@postrider/runtime/timeout'
-import { logBounces } from '../../feedback/index.ts'
+import type { NoteReports } from '../../feedback/index.ts'
 import {
   createGroupCommit,
   type Db,
@@ -69,6 +69,8 @@ export interface InboundWorkerDeps extends FinishDeps {
   readonly log: Logger
   readonly failpoints: Failpoints
   readonly wakeups: Pick<Wakeups, 'wake'>
+  /** After a commit. */
+  readonly noteReports: NoteReports
   readonly reader: MessageReader
   /** Of what this process has just stored, without asking the database. */
   readonly takeRaw: (inboundId: string) => Buffer | undefined
@@ -189,7 +191,7 @@ export function createInboundWorker(deps: InboundWorkerDeps): InboundWorker {
 
 /** Ends messages, those that come together in one transaction. */
 function createFinishes(deps: InboundWorkerDeps) {
-  const { db, log, failpoints } = deps
+  const { db, failpoints } = deps
   return createGroupCommit<FinishedMessage, FinishResult>({
     db,
     itemsMax: GROUP_MAX,
@@ -203,7 +205,7 @@ function createFinishes(deps: InboundWorkerDeps) {
       failpoints.hit('inbound.after_commit')
       const touched = results.flatMap((result) => result.touched)
       if (touched.length > 0) deps.wakeups.wake(touched)
-      for (const { bounces } of results) logBounces(log, bounces)
+      for (const result of results) deps.noteReports(result)
     },
   })
 }

@@ -287,6 +287,16 @@ describe('status', () => {
     await hanging.close()
   })
 
+  it('/metrics says of each check whether it passes', async () => {
+    const read = async () => (await app.inject({ url: '/metrics' })).body
+    checks = { database: 'ok', disk: 'nearly full' }
+    expect(await read()).toContain(
+      'postrider_ready{check="database"} 1\npostrider_ready{check="disk"} 0',
+    )
+    checks = { database: 'ok' }
+    expect(await read()).not.toContain('check="disk"')
+  })
+
   it('/metrics counts requests by route and status', async () => {
     const { headers, body } = await app.inject({ url: '/metrics' })
     expect(headers['content-type']).toContain('text/plain')

@@ -46,7 +46,14 @@ export function addStatusRoutes(app: FastifyInstance, o: StatusOptions): void {
     return { success: true, message: 'Ready', checks, ...known }
   })
   const { registry } = o.metrics
-  const readMetrics = shareOne(async () => Buffer.from(await registry.metrics()))
+  const ready = o.metrics.gauge('ready', 'Checks of /readyz: 1 passed, 0 failed', ['check'])
+  const readMetrics = shareOne(async () => {
+    const { checks } = await check()
+    ready.reset()
+    for (const [name, state] of Object.entries(checks))
+      ready.set({ check: name }, state === 'ok' ? 1 : 0)
+    return Buffer.from(await registry.metrics())
+  })
   app.get('/metrics', options, async (_request, reply) => {
     const text = await readMetrics()
     return reply.type(registry.contentType).send(text)

@@ -3,6 +3,7 @@ import type { Service } from '@postrider/runtime/service'
 import { waitAtMost } from '@postrider/runtime/timeout'
 import type { Db } from '../db/index.ts'
 import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
 import { createLoop } from '../work/loop.ts'
 import { forgetProcess, type ProcessFacts, tellProcess } from './process-store.ts'
 
@@ -18,14 +19,23 @@ export interface ProcessRegistry extends Service {
 export function createProcessRegistry(o: {
   readonly db: Db
   readonly log: Logger
+  readonly metrics: Metrics
   readonly facts: ProcessFacts
 }): ProcessRegistry {
   const { db, log, facts } = o
   let isTold = false
+  let offsetS = 0
   const runOnce = async () => {
     isTold = true
-    await tellProcess(db, facts, processGoneAfterMs)
+    const askedMs = Date.now()
+    const { nowS } = await tellProcess(db, facts, processGoneAfterMs)
+    offsetS = (askedMs + Date.now()) / 2_000 - nowS
   }
+  o.metrics.gaugeRead(
+    'clock_offset_seconds',
+    "How far this host's clock is ahead of the database's",
+    () => offsetS,
+  )
   const loop = createLoop({
     ...{ name: 'process registry', log, failed: 'process.not_told' },
     ...{ sweepMs: INTERVAL_MS, backOffMs: INTERVAL_MS },

@@ -22,17 +22,21 @@ const TELL = statement(
    )
    insert into platform_process (process_id, host, roles, version, commit, node)
    values ($1, $2, $3, $4, $5, $6)
-   on conflict (process_id) do update set seen_at = now()`,
+   on conflict (process_id) do update set seen_at = now()
+   returning extract(epoch from clock_timestamp())::float8 as "nowS"`,
 )
 
-/** That it runs; those that have told nothing for `goneAfterMs` are forgotten. */
+/** That it runs; those that have told nothing for `goneAfterMs` are forgotten. Answers the database's clock. */
 export async function tellProcess(
   q: Queryable,
   facts: ProcessFacts,
   goneAfterMs: number,
-): Promise<void> {
+): Promise<{ readonly nowS: number }> {
   const { processId, host, roles, version, commit, node } = facts
-  await q.query(TELL, [processId, host, roles, version, commit, node, goneAfterMs])
+  const values = [processId, host, roles, version, commit, node, goneAfterMs]
+  const [row] = (await q.query<{ nowS: number }>(TELL, values)).rows
+  if (row === undefined) throw new Error('the database stored no process')
+  return row
 }
 
 const FORGET = statement(
