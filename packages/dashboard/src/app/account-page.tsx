@@ -3,6 +3,7 @@ import type { ListedSession } from '@postrider/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
+import { describeAgent } from '../email/describe-agent.ts'
 import { clientOf } from '../session/client.ts'
 import { useSession } from '../session/session.ts'
 import { Answer } from '../ui/answers.tsx'
@@ -66,7 +67,9 @@ function Sessions() {
       head: text.browser,
       width: 'minmax(0, 2fr)',
       isTitle: true,
-      cell: ({ user_agent }) => <span title={user_agent}>{user_agent}</span>,
+      cell: ({ user_agent }) => (
+        <span title={user_agent}>{describeAgent(user_agent) || user_agent}</span>
+      ),
     },
     { key: 'ip', head: text.address, cell: ({ ip }) => <code>{ip}</code> },
     { key: 'created', head: text.loggedInAt, cell: ({ created_at }) => <Time at={created_at} /> },

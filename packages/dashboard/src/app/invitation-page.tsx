@@ -4,7 +4,9 @@ import { useMutation } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
+import { actFor } from '../session/acting.ts'
 import { clientOf } from '../session/client.ts'
+import { onlyTenant } from '../session/only-tenant.ts'
 import { Failure } from '../ui/answers.tsx'
 import { Button, PasswordInput } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
@@ -54,6 +56,7 @@ function LinkPage(o: {
         ...(o.isSetup && { email, name }),
       })
       await client.createSession({ email: user.email, password })
+      if (o.isSetup) actFor((await onlyTenant(client))?.tenant_id)
     },
     async onSuccess() {
       queryClient.clear()

@@ -22,7 +22,8 @@ import {
 import { readOverviewSearch } from '../overview/range.ts'
 import { clientOf } from '../session/client.ts'
 import { ClosedPage } from '../session/closed-page.tsx'
-import { isOperator, type Session, sessionQuery, useSession } from '../session/session.ts'
+import { onlyTenant } from '../session/only-tenant.ts'
+import { isOperator, sessionQuery, useSession } from '../session/session.ts'
 import { readSettingsSearch } from '../settings/settings-search.ts'
 import { readSuppressionSearch } from '../suppressions/suppression-search.ts'
 import { readDeliverySearch } from '../webhooks/delivery-search.ts'
@@ -58,13 +59,6 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import('./invitation-page.tsx'), 'InvitationPage'),
 })
 
-/** Of a service with one tenant, whose operator then begins there. */
-async function onlyTenant(session: Session): Promise<readonly { readonly tenant_id: string }[]> {
-  if (!isOperator(session)) return []
-  const { tenants, nextPageToken } = await clientOf().listTenants({ pageSize: 1 })
-  return nextPageToken ? [] : tenants
-}
-
 /** Below it somebody is logged in. */
 export const shellRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -84,7 +78,8 @@ const start = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
   async beforeLoad({ context: { session } }) {
-    const [first] = session.tenants.length > 0 ? session.tenants : await onlyTenant(session)
+    const first =
+      session.tenants[0] ?? (isOperator(session) ? await onlyTenant(clientOf()) : undefined)
     if (first !== undefined)
       throw redirect({ to: '/t/$tenantId', params: { tenantId: first.tenant_id }, replace: true })
     if (isOperator(session)) throw redirect({ to: '/operator', replace: true })

@@ -102,7 +102,7 @@ export function LivePage() {
             <Empty title={text.nothing}>{text.nothingHelp}</Empty>
           )}
         </Card>
-        <div className={classes.detail}>
+        <div className={classes.detail} data-empty={detail === undefined || undefined}>
           <Card title={text.json}>
             {detail === undefined ? <p>{text.choose}</p> : <Detail event={detail} />}
           </Card>

@@ -20,6 +20,8 @@ export function SmtpForm(o: {
   readonly close: () => void
   /** What is changed; without it one is added. */
   readonly mailer?: Mailer
+  /** The page stays where it is, in place of the mailer's own. */
+  readonly isStaying?: boolean
 }) {
   const text = useWords(words)
   return (
@@ -34,7 +36,15 @@ export function SmtpForm(o: {
   )
 }
 
-function Form({ mailer, close }: { readonly mailer?: Mailer; readonly close: () => void }) {
+function Form({
+  mailer,
+  close,
+  isStaying = false,
+}: {
+  readonly mailer?: Mailer
+  readonly close: () => void
+  readonly isStaying?: boolean
+}) {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
   const navigate = useNavigate()
@@ -74,6 +84,7 @@ function Form({ mailer, close }: { readonly mailer?: Mailer; readonly close: () 
       tellDone(text.saved)
       close()
       await queryClient.invalidateQueries({ queryKey: [tenantId] })
+      if (isStaying) return
       await navigate({ to: '/t/$tenantId/mailers/$mailerId', params: { tenantId, mailerId } })
     },
   })

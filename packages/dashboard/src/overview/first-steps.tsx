@@ -1,9 +1,15 @@
 /** A checklist until the first event was received. */
 import { useQuery } from '@tanstack/react-query'
-import { Link, type LinkProps } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { TestMail } from '../emails/test-mail.tsx'
+import { useMailers } from '../emails/use-mailers.ts'
+import { SmtpForm } from '../mailers/smtp-form.tsx'
+import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Card } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
+import { WebhookForm } from '../webhooks/webhook-form.tsx'
 import { useWords } from '../words/define-words.ts'
 import classes from './first-steps.module.css'
 import { words } from './words.ts'
@@ -12,12 +18,16 @@ interface Step {
   readonly name: string
   readonly help: string
   readonly isDone: boolean
-  readonly to?: NonNullable<LinkProps['to']>
+  /** What does it, or leads to it. */
+  readonly action: ReactNode
 }
 
 export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
+  const mailers = useMailers()
+  const [open, setOpen] = useState<'mailer' | 'mail' | 'webhook'>()
+  const close = () => setOpen(undefined)
   const { data: found } = useQuery({
     queryKey: [tenantId, 'first-steps'],
     queryFn: async ({ signal }) => {
@@ -43,37 +53,70 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
       name: text.stepMailer,
       help: text.stepMailerHelp,
       isDone: found.hasMailer,
-      to: '/t/$tenantId/mailers',
+      action: (
+        <ActionButton size="xs" operation="configureSMTP" onClick={() => setOpen('mailer')}>
+          {text.stepMailer}
+        </ActionButton>
+      ),
     },
-    { name: text.stepSend, help: text.stepSendHelp, isDone: hasMail || found.hasMail },
+    {
+      name: text.stepSend,
+      help: text.stepSendHelp,
+      isDone: hasMail || found.hasMail,
+      action: (
+        <ActionButton size="xs" operation="sendEmail" onClick={() => setOpen('mail')}>
+          {text.stepSendDo}
+        </ActionButton>
+      ),
+    },
     {
       name: text.stepWebhook,
       help: text.stepWebhookHelp,
       isDone: found.hasWebhook,
-      to: '/t/$tenantId/webhooks',
+      action: (
+        <ActionButton size="xs" operation="registerWebhook" onClick={() => setOpen('webhook')}>
+          {text.stepWebhook}
+        </ActionButton>
+      ),
     },
     {
       name: text.stepEvent,
       help: text.stepEventHelp,
       isDone: false,
-      to: '/t/$tenantId/deliveries',
+      action: (
+        <Link to="/t/$tenantId/deliveries" params={{ tenantId }}>
+          {text.stepEventDo}
+        </Link>
+      ),
     },
   ]
+  const next = steps.findIndex(({ isDone }) => !isDone)
   return (
     <Card title={text.start} note={text.startLead}>
       <ol className={classes.steps}>
-        {steps.map(({ name, help, isDone, to }) => (
-          <li key={name} data-done={isDone || undefined}>
+        {steps.map(({ name, help, isDone, action }, at) => (
+          <li
+            key={name}
+            data-done={isDone || undefined}
+            aria-current={at === next ? 'step' : undefined}
+          >
             <div>
-              <strong>
-                {to === undefined ? name : <Link {...{ to, params: { tenantId } }}>{name}</Link>}
-              </strong>
+              <strong>{name}</strong>
               <p>{help}</p>
             </div>
-            <StateMark tone={isDone ? 'good' : 'muted'}>{isDone ? text.done : text.open}</StateMark>
+            {at === next ? (
+              action
+            ) : (
+              <StateMark tone={isDone ? 'good' : 'muted'}>
+                {isDone ? text.done : text.open}
+              </StateMark>
+            )}
           </li>
         ))}
       </ol>
+      <SmtpForm isOpen={open === 'mailer'} close={close} isStaying />
+      <TestMail isOpen={open === 'mail'} close={close} mailers={mailers} />
+      <WebhookForm isOpen={open === 'webhook'} close={close} kinds={['EMAIL_EVENT']} />
     </Card>
   )
 }

@@ -62,7 +62,7 @@ export function WebhooksPage() {
             </Card>
           ) : (
             <Stack>
-              {found.map((webhook) => (
+              {mailFirst(found).map((webhook) => (
                 <WebhookCard key={webhook.webhook_id} webhook={webhook} />
               ))}
             </Stack>
@@ -74,6 +74,10 @@ export function WebhooksPage() {
       )}
     </Page>
   )
+}
+
+function mailFirst(webhooks: readonly Webhook[]): Webhook[] {
+  return webhooks.toSorted((a, b) => kinds.indexOf(a.event) - kinds.indexOf(b.event))
 }
 
 type Open = 'edit' | 'test' | 'pause' | 'delete'
