@@ -136,7 +136,7 @@ export const words = defineWords(
     sendTest: 'Send a test mail',
     addMailer: 'Add a mailer',
     testTitle: 'Send a test mail',
-    testHelp: 'An ordinary email: it appears in this list, and its events go to your webhooks.',
+    testHelp: 'An ordinary email: it appears among all emails, and its events go to your webhooks.',
     testFrom: 'From',
     testTo: 'To',
     testSubject: 'A test mail from Postrider',
@@ -280,7 +280,7 @@ export const words = defineWords(
     addMailer: 'Mailer hinzufügen',
     testTitle: 'Testmail senden',
     testHelp:
-      'Eine gewöhnliche E-Mail: Sie erscheint in dieser Liste, und ihre Ereignisse gehen an Ihre Webhooks.',
+      'Eine gewöhnliche E-Mail: Sie erscheint unter allen E-Mails, und ihre Ereignisse gehen an Ihre Webhooks.',
     testFrom: 'Von',
     testTo: 'An',
     testSubject: 'Eine Testmail von Postrider',

@@ -1,6 +1,5 @@
 /** A checklist until the first event was received. */
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { TestMail } from '../emails/test-mail.tsx'
 import { useMailers } from '../emails/use-mailers.ts'
@@ -18,7 +17,6 @@ interface Step {
   readonly name: string
   readonly help: string
   readonly isDone: boolean
-  /** What does it, or leads to it. */
   readonly action: ReactNode
 }
 
@@ -84,9 +82,9 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
       help: text.stepEventHelp,
       isDone: false,
       action: (
-        <Link to="/t/$tenantId/deliveries" params={{ tenantId }}>
+        <ActionButton size="xs" operation="sendEmail" onClick={() => setOpen('mail')}>
           {text.stepEventDo}
-        </Link>
+        </ActionButton>
       ),
     },
   ]
