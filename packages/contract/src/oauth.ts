@@ -131,6 +131,10 @@ export const updateOAuthAppAnswer = answer({ app: oauthApp })
 export type UpdateOAuthAppAnswer = Static<typeof updateOAuthAppAnswer>
 
 export const listOAuthAppsAnswer = answer({
+  callback_url: Type.String({
+    description:
+      'As in each app, also where there is none yet: what to register at the provider before the first',
+  }),
   apps: Type.Array(oauthApp, { description: 'All of them, newest first' }),
 })
 export type ListOAuthAppsAnswer = Static<typeof listOAuthAppsAnswer>

@@ -71,6 +71,7 @@ function appRoutes(app: FastifyInstance, deps: OAuthRoutesDeps): void {
       const apps = await listApps(deps, tenant.tenantId)
       return {
         message: `${apps.length} OAuth app${apps.length === 1 ? '' : 's'}`,
+        callback_url: deps.callbackUrl,
         apps: apps.map((one) => toWire(one, deps.callbackUrl)),
       }
     },

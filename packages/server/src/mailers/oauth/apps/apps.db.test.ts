@@ -134,6 +134,7 @@ describe('listOAuthApps', () => {
     await create({ app_id: 'newest' })
     const { status, body } = await api.call('GET', '/v1/oauth/apps')
     expect(status).toBe(200)
+    expect(body.callback_url).toBe(CALLBACK_URL)
     expect(body.apps[0].app_id).toBe('newest')
     expect(body.apps.at(-1).app_id).toBe('mine')
     expect(Check(listOAuthAppsAnswer, body)).toBe(true)
