@@ -11,6 +11,20 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1_000,
+    rolldownOptions: {
+      output: {
+        // Many small files are compressed worse than few. What is opened together is one file.
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [
+            { name: 'first', tags: ['$initial'] },
+            { name: 'library', test: /\/node_modules\//, minShareCount: 2 },
+            { name: 'mailers', test: /\/src\/(?:mailers|mailboxes|oauth|webhooks)\// },
+            { name: 'operator', test: /\/src\/operator\// },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { '/ui': 'http://127.0.0.1:8080', '/openapi.json': 'http://127.0.0.1:8080' } },
 })
