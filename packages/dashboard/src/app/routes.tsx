@@ -12,6 +12,7 @@ import { readEmailSearch } from '../email/email-search.ts'
 import { readEmailsSearch } from '../emails/emails-search.ts'
 import { readLiveSearch } from '../events/live-search.ts'
 import { readInboundSearch } from '../inbound/inbound-search.ts'
+import { readConnectedSearch } from '../oauth/connected-search.ts'
 import {
   readFindSearch,
   readQueuesSearch,
@@ -120,6 +121,19 @@ const mailer = createRoute({
   getParentRoute: () => tenantRoute,
   path: '/mailers/$mailerId',
   component: lazyRouteComponent(() => import('../mailers/mailer-page.tsx'), 'MailerPage'),
+})
+
+const connected = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/mailers/connected',
+  validateSearch: readConnectedSearch,
+  component: lazyRouteComponent(() => import('../oauth/connected-page.tsx'), 'ConnectedPage'),
+})
+
+const oauthApps = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/mailers/oauth-apps',
+  component: lazyRouteComponent(() => import('../oauth/oauth-apps-page.tsx'), 'OAuthAppsPage'),
 })
 
 const webhooks = createRoute({
@@ -317,7 +331,8 @@ export const routeTree = rootRoute.addChildren([
     account,
     tenantRoute.addChildren([
       ...[overview, emails, email],
-      ...[live, mailers, mailer, suppressions, protection],
+      ...[live, suppressions, protection],
+      ...[mailers, mailer, connected, oauthApps],
       ...[webhooks, deliveries, delivery],
       ...[domains, domain],
       ...[inbound, inboundDomain, inboundMessage, mailboxes],

@@ -1,24 +1,20 @@
 /** Mailboxes that are read: whether they can be, and what was met last. */
 import type { ListedDomainMailer, ListedMailer } from '@postrider/client'
 import { useQuery } from '@tanstack/react-query'
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { ConnectMailbox } from '../oauth/connect.tsx'
+import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer, Empty } from '../ui/answers.tsx'
 import { DataTable } from '../ui/data-table.tsx'
-import { Card, Page } from '../ui/page.tsx'
-import { StateMark, type Tone } from '../ui/state-mark.tsx'
+import { Card, Page, Row } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
+import { ImapForm } from './imap-form.tsx'
+import { MailboxStateMark } from './mailbox-state.tsx'
 import { imapSnippets } from './snippets.ts'
 import { words } from './words.ts'
-
-type Health = NonNullable<ListedMailer['mailbox']>
-
-const tones: Readonly<Record<Health['state'], Tone>> = {
-  waiting: 'info',
-  watched: 'good',
-  failing: 'bad',
-  stopped: 'muted',
-}
 
 /** Mailers of a tenant that are looked through. */
 const mailersMax = 2_000
@@ -26,6 +22,8 @@ const mailersMax = 2_000
 export function MailboxesPage() {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
+  const [open, setOpen] = useState<'imap' | 'oauth'>()
+  const close = () => setOpen(undefined)
   const mailboxes = useQuery({
     queryKey: [tenantId, 'mailboxes'],
     async queryFn({ signal }) {
@@ -40,13 +38,27 @@ export function MailboxesPage() {
     },
     refetchInterval: 30_000,
   })
+  const add = (
+    <Row>
+      <ActionButton
+        operation="configureIMAP"
+        leftSection={<Plus size={15} aria-hidden />}
+        onClick={() => setOpen('imap')}
+      >
+        {text.add}
+      </ActionButton>
+      <ActionButton variant="default" operation="oauthLogin" onClick={() => setOpen('oauth')}>
+        {text.connectOAuth}
+      </ActionButton>
+    </Row>
+  )
   return (
-    <Page title={text.mailboxes} lead={text.lead}>
+    <Page title={text.mailboxes} lead={text.lead} actions={add}>
       <Card isFlush>
         <Answer query={mailboxes}>
           {(found) =>
             found.length === 0 ? (
-              <Empty title={text.noMailboxes} {...imapSnippets(location.origin)}>
+              <Empty title={text.noMailboxes} action={add} {...imapSnippets(location.origin)}>
                 {text.noMailboxesHelp}
               </Empty>
             ) : (
@@ -55,6 +67,8 @@ export function MailboxesPage() {
           }
         </Answer>
       </Card>
+      <ImapForm isOpen={open === 'imap'} close={close} />
+      <ConnectMailbox type="imap" isOpen={open === 'oauth'} close={close} />
     </Page>
   )
 }
@@ -94,9 +108,7 @@ function Mailboxes({ mailboxes }: { readonly mailboxes: readonly ListedMailer[] 
           head: text.state,
           width: '170px',
           cell: ({ mailbox }) =>
-            mailbox !== undefined && (
-              <StateMark tone={tones[mailbox.state]}>{text.states[mailbox.state]}</StateMark>
-            ),
+            mailbox !== undefined && <MailboxStateMark state={mailbox.state} />,
         },
         { key: 'folders', head: text.folders, cell: ({ folders }) => folders?.join(', ') ?? '' },
         {

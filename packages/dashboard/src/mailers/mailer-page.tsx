@@ -4,10 +4,12 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
+import { ImapForm } from '../mailboxes/imap-form.tsx'
+import { MailboxBanner, MailboxCard } from '../mailboxes/mailbox-card.tsx'
+import { LogInAgain } from '../oauth/log-in-again.tsx'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer } from '../ui/answers.tsx'
-import { Banner } from '../ui/banner.tsx'
 import { BarChart } from '../ui/bar-chart.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { DataTable } from '../ui/data-table.tsx'
@@ -17,9 +19,12 @@ import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
+import { LimitsCard } from './limits-card.tsx'
+import { isReading, isReadOnly } from './mailer-kind.ts'
 import { MailerStateMark } from './mailer-state.tsx'
 import { MailerTest } from './mailer-test.tsx'
 import { readMailer } from './read-mailer.ts'
+import { RepairBanner } from './repair-banner.tsx'
 import { SmtpForm } from './smtp-form.tsx'
 import { useActivity } from './use-activity.ts'
 import { words } from './words.ts'
@@ -40,19 +45,22 @@ type Open = 'edit' | 'test' | 'pause' | 'delete'
 function Found({ mailer }: { readonly mailer: Mailer | DomainMailer }) {
   const text = useWords(words)
   const { tenantId } = useTenant()
-  const activity = useActivity(mailer.mailer_id)
+  const isSending = !isReadOnly(mailer)
+  const activity = useActivity(mailer.mailer_id, isSending)
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
-  const isSmtp = mailer.config_type === 'smtp' && mailer.connection_type === 'basic'
+  const isOAuth = mailer.connection_type === 'oauth'
   const waiting = activity.data?.queue.waiting ?? 0
   const address = mailer.config_type === 'domain' ? mailer.config.domain : mailer.email
+  const update = isSending ? 'updateSMTP' : 'updateIMAP'
   const actions = (
     <>
       <ActionButton variant="default" operation="testMailer" onClick={() => setOpen('test')}>
         {text.test}
       </ActionButton>
-      {isSmtp && (
-        <ActionButton variant="default" operation="updateSMTP" onClick={() => setOpen('edit')}>
+      {isOAuth && mailer.state !== 'deactivated' && <LogInAgain mailer={mailer} />}
+      {mailer.config_type !== 'domain' && (
+        <ActionButton variant="default" operation={update} onClick={() => setOpen('edit')}>
           {text.edit}
         </ActionButton>
       )}
@@ -60,13 +68,20 @@ function Found({ mailer }: { readonly mailer: Mailer | DomainMailer }) {
       {mailer.config_type !== 'domain' && (
         <ActionButton
           variant="default"
-          operation="deleteSMTPConfig"
+          operation={isSending ? 'deleteSMTPConfig' : 'deleteIMAPConfig'}
           onClick={() => setOpen('delete')}
         >
           {text.delete}
         </ActionButton>
       )}
     </>
+  )
+  const remedy = isOAuth ? (
+    <LogInAgain mailer={mailer} isMain />
+  ) : (
+    <ActionButton size="xs" operation={update} onClick={() => setOpen('edit')}>
+      {text.repair}
+    </ActionButton>
   )
   return (
     <Page
@@ -83,57 +98,49 @@ function Found({ mailer }: { readonly mailer: Mailer | DomainMailer }) {
       }
       actions={actions}
     >
-      {mailer.state === 'deactivated' && (
-        <Banner
-          tone="bad"
-          word={text.off}
-          title={text.offTitle}
-          action={
-            isSmtp && (
-              <ActionButton size="xs" operation="updateSMTP" onClick={() => setOpen('edit')}>
-                {text.repair}
-              </ActionButton>
-            )
-          }
-        >
-          {mailer.state_evidence !== null && <code>{mailer.state_evidence}</code>}
-          <div>
-            {text.offHelp} <Time at={mailer.state_changed_at} />
-          </div>
-        </Banner>
+      <RepairBanner mailer={mailer} remedy={remedy} />
+      {isReading(mailer) && <MailboxBanner mailbox={mailer.mailbox} />}
+      {isSending ? (
+        <Answer query={activity}>
+          {(data) => (
+            <>
+              <Activity activity={data} />
+              <Columns>
+                <Settings mailer={mailer} />
+                <LimitsCard mailer={mailer} activity={data} />
+                {isReading(mailer) && <MailboxCard mailer={mailer} />}
+              </Columns>
+              <LastReplies activity={data} />
+            </>
+          )}
+        </Answer>
+      ) : (
+        <Columns>
+          {isReading(mailer) && <MailboxCard mailer={mailer} />}
+          <Settings mailer={mailer} />
+        </Columns>
       )}
-      {mailer.state === 'disabled' && (
-        <Banner tone="muted" word={text.states.disabled} title={text.pausedTitle}>
-          {text.pausedHelp}
-        </Banner>
-      )}
-      <Answer query={activity}>
-        {(data) => (
-          <>
-            <Activity activity={data} />
-            <Columns>
-              <Settings mailer={mailer} />
-              <QueueAndLimits activity={data} />
-            </Columns>
-            <LastReplies activity={data} />
-          </>
-        )}
-      </Answer>
-      {isSmtp && <SmtpForm isOpen={open === 'edit'} close={close} mailer={mailer as Mailer} />}
-      <MailerTest mailerId={mailer.mailer_id} isOpen={open === 'test'} close={close} />
+      {mailer.config_type !== 'domain' &&
+        (isSending ? (
+          <SmtpForm isOpen={open === 'edit'} close={close} mailer={mailer} />
+        ) : (
+          <ImapForm isOpen={open === 'edit'} close={close} mailer={mailer} />
+        ))}
+      <MailerTest mailer={mailer} isOpen={open === 'test'} close={close} />
       <Pause mailer={mailer} waiting={waiting} isOpen={open === 'pause'} close={close} />
       <Delete mailer={mailer} waiting={waiting} isOpen={open === 'delete'} close={close} />
     </Page>
   )
 }
 
-function useSetActive(mailer: { readonly mailer_id: string }) {
+function useSetActive(mailer: Mailer | DomainMailer) {
   const text = useWords(words)
+  const what = isReadOnly(mailer) ? text.reading : text.sending
   const { tenantId, client } = useTenant()
   return useMutation({
     mutationFn: (active: boolean) =>
       client.setMailerActive({ mailer_id: mailer.mailer_id, active }),
-    onSuccess: (_, active) => tellDone(active ? text.resumed : text.paused),
+    onSuccess: (_, active) => tellDone(active ? what.resumed : what.paused),
     onError: tellFailed('change'),
     onSettled: () => queryClient.invalidateQueries({ queryKey: [tenantId] }),
   })
@@ -176,7 +183,11 @@ function Pause({ mailer, waiting, isOpen, close }: Asked) {
       isBusy={setActive.isPending}
       onConfirm={() => setActive.mutate(false, { onSuccess: close })}
     >
-      <p>{text.pauseHelp(text.waitingRecipients(waiting, format.integer(waiting)))}</p>
+      <p>
+        {isReadOnly(mailer)
+          ? text.reading.pausedHelp
+          : text.pauseHelp(text.waitingRecipients(waiting, format.integer(waiting)))}
+      </p>
     </Confirm>
   )
 }
@@ -209,7 +220,11 @@ function Delete({ mailer, waiting, isOpen, close }: Asked) {
       error={remove.error}
       onConfirm={() => remove.mutate()}
     >
-      <p>{text.deleteHelp(text.waitingRecipients(waiting, format.integer(waiting)))}</p>
+      <p>
+        {isReadOnly(mailer)
+          ? text.reading.deleteHelp
+          : text.deleteHelp(text.waitingRecipients(waiting, format.integer(waiting)))}
+      </p>
     </Confirm>
   )
 }
@@ -235,57 +250,34 @@ function Activity({ activity }: { readonly activity: MailerActivity }) {
   )
 }
 
-function QueueAndLimits({ activity: { queue, limits } }: { readonly activity: MailerActivity }) {
-  const text = useWords(words)
-  const format = useFormat()
-  return (
-    <Card title={text.queue}>
-      <Fields
-        entries={[
-          [text.waiting, format.integer(queue.waiting)],
-          [text.due, format.integer(queue.due)],
-          [
-            text.oldestDue,
-            queue.oldest_due_at === null ? text.none : <Time at={queue.oldest_due_at} />,
-          ],
-          ...limits.rates.map(({ name, limit, used, wait_ms }) => {
-            const words = text.used(
-              format.integer(used),
-              format.integer(limit),
-              text.limitNames[name],
-            )
-            const wait = wait_ms > 0 ? `, ${text.waits(format.duration(wait_ms))}` : ''
-            return [text.limits, words + wait] as const
-          }),
-          [text.connections, format.integer(limits.connections)],
-        ]}
-      />
-    </Card>
-  )
-}
-
 function Settings({ mailer }: { readonly mailer: Mailer | DomainMailer }) {
   const text = useWords(words)
-  const server =
-    mailer.config_type === 'domain'
-      ? undefined
-      : ([text.server, <code>{`${mailer.config.host}:${mailer.config.port}`}</code>] as const)
+  const { tenantId } = useTenant()
+  const sending = [
+    [text.uncertain, text.uncertainWords[mailer.uncertain]],
+    [text.bouncesTo, mailer.return_path ?? text.toSender],
+  ] as const
   return (
     <Card title={text.settings}>
       <Fields
         entries={[
-          server,
-          mailer.config_type === 'domain'
-            ? [text.provider, mailer.config.relay]
-            : [text.login, mailer.config.username ?? text.noLogin],
-          mailer.config_type === 'domain'
-            ? undefined
-            : [text.encryption, text.secureModes[mailer.config.secure]],
-          mailer.config_type === 'domain'
-            ? undefined
-            : [text.certificate, mailer.config.tls_verify ? text.verified : text.notVerified],
-          [text.uncertain, text.uncertainWords[mailer.uncertain]],
-          [text.bouncesTo, mailer.return_path ?? text.toSender],
+          ...(mailer.config_type === 'domain'
+            ? ([[text.provider, mailer.config.relay]] as const)
+            : ([
+                [text.server, <code>{`${mailer.config.host}:${mailer.config.port}`}</code>],
+                [text.login, mailer.config.username ?? text.noLogin],
+                [text.encryption, text.secureModes[mailer.config.secure]],
+                [text.certificate, mailer.config.tls_verify ? text.verified : text.notVerified],
+              ] as const)),
+          mailer.connection_type === 'oauth'
+            ? [
+                text.oauthApp,
+                <Link to="/t/$tenantId/mailers/oauth-apps" params={{ tenantId }}>
+                  {mailer.config.app_id}
+                </Link>,
+              ]
+            : undefined,
+          ...(isReadOnly(mailer) ? [] : sending),
           [text.created, <Time at={mailer.created_at} />],
           [text.id, <Copyable value={mailer.mailer_id} />],
         ]}

@@ -1,38 +1,48 @@
 /** Tests a mailer step by step: each with what the server said. */
-import type { TestStep } from '@postrider/client'
+import type { DomainMailer, Mailer, TestStep } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useSession } from '../session/session.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd } from '../ui/dialog.tsx'
+import { fieldErrors } from '../ui/field-errors.ts'
 import { StateMark } from '../ui/state-mark.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
+import { isReadOnly } from './mailer-kind.ts'
 import classes from './mailer-test.module.css'
 import { words } from './words.ts'
 
 export function MailerTest(o: {
-  readonly mailerId: string
+  readonly mailer: Mailer | DomainMailer
   readonly isOpen: boolean
   readonly close: () => void
 }) {
   const text = useWords(words)
   return (
     <Dialog title={text.testTitle} isOpen={o.isOpen} close={o.close} size="lg">
-      <Form mailerId={o.mailerId} close={o.close} />
+      <Form mailer={o.mailer} close={o.close} />
     </Dialog>
   )
 }
 
-function Form({ mailerId, close }: { readonly mailerId: string; readonly close: () => void }) {
+function Form({
+  mailer,
+  close,
+}: {
+  readonly mailer: Mailer | DomainMailer
+  readonly close: () => void
+}) {
   const text = useWords(words)
   const { client } = useTenant()
   const { user } = useSession()
-  const [to, setTo] = useState(user.email)
+  const isSending = !isReadOnly(mailer)
+  const [to, setTo] = useState(isSending ? user.email : '')
   const test = useMutation({
-    mutationFn: () => client.testMailer({ mailer_id: mailerId, ...(to !== '' && { to }) }),
+    mutationFn: () => client.testMailer({ mailer_id: mailer.mailer_id, ...(to !== '' && { to }) }),
   })
+  const errors = fieldErrors(test.error, isSending ? ['/to'] : [])
   return (
     <form
       className={classes.form}
@@ -41,18 +51,21 @@ function Form({ mailerId, close }: { readonly mailerId: string; readonly close: 
         test.mutate()
       }}
     >
-      <p>{text.testLead}</p>
-      <TextInput
-        label={text.testTo}
-        type="email"
-        value={to}
-        onChange={(event) => setTo(event.currentTarget.value)}
-      />
-      {test.data !== undefined && <Steps steps={test.data.steps} />}
+      <p>{isSending ? text.testLead : text.reading.testLead}</p>
+      {isSending && (
+        <TextInput
+          label={text.testTo}
+          type="email"
+          value={to}
+          error={errors.of('/to')}
+          onChange={(event) => setTo(event.currentTarget.value)}
+        />
+      )}
+      {test.data !== undefined && <TestSteps steps={test.data.steps} />}
       <DialogEnd
         confirm={text.runTest}
         isBusy={test.isPending}
-        error={test.error}
+        error={errors.rest}
         failed="check"
         close={close}
       />
@@ -60,7 +73,8 @@ function Form({ mailerId, close }: { readonly mailerId: string; readonly close: 
   )
 }
 
-function Steps({ steps }: { readonly steps: readonly TestStep[] }) {
+/** What each step said, and whether all of them went well. */
+export function TestSteps({ steps }: { readonly steps: readonly TestStep[] }) {
   const text = useWords(words)
   const format = useFormat()
   const isPassed = steps.every(({ ok }) => ok)

@@ -1,29 +1,33 @@
 /** All mailers of the tenant: whether they work, and what they did. */
 import type { ListedDomainMailer, ListedMailer } from '@postrider/client'
+import { Link } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
+import { ConnectMailbox } from '../oauth/connect.tsx'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Sparkline } from '../ui/bar-chart.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
-import { Card, Page } from '../ui/page.tsx'
+import { Card, Page, Row } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
+import { isReadOnly } from './mailer-kind.ts'
 import { MailerStateMark } from './mailer-state.tsx'
 import { SmtpForm } from './smtp-form.tsx'
 import { smtpSnippets } from './snippets.ts'
 import { useActivity } from './use-activity.ts'
 import { words } from './words.ts'
 
-type Row = ListedMailer | ListedDomainMailer
+type Entry = ListedMailer | ListedDomainMailer
 
 export function MailersPage() {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
-  const [isAdding, setAdding] = useState(false)
+  const [open, setOpen] = useState<'smtp' | 'oauth'>()
+  const close = () => setOpen(undefined)
   const pages = usePages({
     key: [tenantId, 'mailers'],
     name: 'mailers',
@@ -31,15 +35,20 @@ export function MailersPage() {
     refreshMs: 20_000,
   })
   const add = (
-    <ActionButton
-      operation="configureSMTP"
-      leftSection={<Plus size={15} aria-hidden />}
-      onClick={() => setAdding(true)}
-    >
-      {text.addSmtp}
-    </ActionButton>
+    <Row>
+      <ActionButton
+        operation="configureSMTP"
+        leftSection={<Plus size={15} aria-hidden />}
+        onClick={() => setOpen('smtp')}
+      >
+        {text.addSmtp}
+      </ActionButton>
+      <ActionButton variant="default" operation="oauthLogin" onClick={() => setOpen('oauth')}>
+        {text.connectOAuth}
+      </ActionButton>
+    </Row>
   )
-  const columns: readonly Column<Row>[] = [
+  const columns: readonly Column<Entry>[] = [
     {
       key: 'name',
       head: text.name,
@@ -60,11 +69,19 @@ export function MailersPage() {
       width: '170px',
       cell: (row) => <MailerStateMark state={row.state} />,
     },
-    { key: 'day', head: text.day, width: '110px', cell: (row) => <Day mailerId={row.mailer_id} /> },
+    { key: 'day', head: text.day, width: '110px', cell: (row) => <Day row={row} /> },
     { key: 'last', head: text.lastFailure, cell: (row) => <LastFailure row={row} /> },
   ]
+  const lead = (
+    <>
+      {text.lead}{' '}
+      <Link to="/t/$tenantId/mailers/oauth-apps" params={{ tenantId }}>
+        {text.oauthApps}
+      </Link>
+    </>
+  )
   return (
-    <Page title={text.mailers} lead={text.lead} actions={add}>
+    <Page title={text.mailers} lead={lead} actions={add}>
       <Card isFlush>
         <PagedTable
           pages={pages}
@@ -82,15 +99,16 @@ export function MailersPage() {
           }
         />
       </Card>
-      <SmtpForm isOpen={isAdding} close={() => setAdding(false)} />
+      <SmtpForm isOpen={open === 'smtp'} close={close} />
+      <ConnectMailbox isOpen={open === 'oauth'} close={close} />
     </Page>
   )
 }
 
-function Day({ mailerId }: { readonly mailerId: string }) {
+function Day({ row }: { readonly row: Entry }) {
   const text = useWords(words)
   const format = useFormat()
-  const { data } = useActivity(mailerId)
+  const { data } = useActivity(row.mailer_id, !isReadOnly(row))
   if (data === undefined) return null
   const total = (name: 'sent' | 'deferred' | 'failed') =>
     data.intervals.reduce((sum, interval) => sum + interval[name], 0)
@@ -116,7 +134,7 @@ function byHour(values: readonly number[]): number[] {
   return hours
 }
 
-function LastFailure({ row }: { readonly row: Row }) {
+function LastFailure({ row }: { readonly row: Entry }) {
   const text = useWords(words)
   const [last] = row.last_errors
   if (last === undefined) return <span>{text.noFailure}</span>

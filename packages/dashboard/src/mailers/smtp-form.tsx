@@ -1,28 +1,35 @@
-/** Adds an SMTP server, or changes it: the login is tried before anything is saved. */
-import type { Mailer, SecureMode } from '@postrider/client'
+/** Adds an SMTP server, or changes a mailer that sends: the login is tried before anything is saved. */
+import type { Mailer, UncertainPolicy } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { useTenant } from '../session/use-tenant.ts'
-import { Checkbox, PasswordInput, Select, TextInput } from '../ui/controls.ts'
-import { Dialog, DialogEnd } from '../ui/dialog.tsx'
+import { Checkbox, helpBelow, PasswordInput, Select, TextInput } from '../ui/controls.ts'
+import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { fieldErrors } from '../ui/field-errors.ts'
+import classes from '../ui/form.module.css'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { providers } from './providers.ts'
-import classes from './smtp-form.module.css'
+import { readServer, type ServerDraft, ServerFields, serverPaths } from './server-fields.tsx'
 import { words } from './words.ts'
 
-const modes: readonly SecureMode[] = ['Auto', 'Tls', 'SSL', 'None']
+const policies: readonly UncertainPolicy[] = ['at_least_once', 'at_most_once']
+const paths = [
+  ...['/name', '/email', '/uncertain', '/return_path', '/config/username', '/config/password'],
+  ...serverPaths('/config'),
+]
 
-export function SmtpForm(o: {
-  readonly isOpen: boolean
+interface FormProps {
   readonly close: () => void
   /** What is changed; without it one is added. */
   readonly mailer?: Mailer
   /** The page stays where it is, in place of the mailer's own. */
   readonly isStaying?: boolean
-}) {
+}
+
+export function SmtpForm(o: FormProps & { readonly isOpen: boolean }) {
   const text = useWords(words)
   return (
     <Dialog
@@ -36,47 +43,45 @@ export function SmtpForm(o: {
   )
 }
 
-function Form({
-  mailer,
-  close,
-  isStaying = false,
-}: {
-  readonly mailer?: Mailer
-  readonly close: () => void
-  readonly isStaying?: boolean
-}) {
+function Form({ mailer, close, isStaying = false }: FormProps) {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
   const navigate = useNavigate()
   const isNew = mailer === undefined
+  const isOAuth = mailer?.connection_type === 'oauth'
   const [provider, setProvider] = useState('')
   const [name, setName] = useState(mailer?.name ?? '')
   const [email, setEmail] = useState(mailer?.email ?? '')
-  const [host, setHost] = useState(mailer?.config.host ?? '')
-  const [port, setPort] = useState(String(mailer?.config.port ?? 587))
-  const [secure, setSecure] = useState<SecureMode>(mailer?.config.secure ?? 'Auto')
+  const [server, setServer] = useState<ServerDraft>({
+    host: mailer?.config.host ?? '',
+    port: String(mailer?.config.port ?? 587),
+    secure: mailer?.config.secure ?? 'Auto',
+  })
+  const [isVerified, setVerified] = useState(mailer?.config.tls_verify ?? true)
   const [username, setUsername] = useState(mailer?.config.username ?? '')
   const [password, setPassword] = useState('')
   const [isTried, setTried] = useState(true)
+  const [uncertain, setUncertain] = useState(mailer?.uncertain ?? 'at_least_once')
+  const [returnPath, setReturnPath] = useState(mailer?.return_path ?? '')
   const save = useMutation({
     async mutationFn() {
-      const server = { host: host.trim(), port: Number(port), secure }
-      const login = {
-        ...(username !== '' && { username }),
-        ...(password !== '' && { password }),
-      }
+      const config = { ...readServer(server), tls_verify: isVerified }
+      const given = password === '' ? {} : { password }
       if (isNew) {
         const made = await client.configureSMTP({
-          ...{ name: name.trim() || email, email: email.trim(), verify: isTried },
-          config_type: 'smtp',
-          connection_type: 'basic',
-          config: { ...server, ...login },
+          ...{ name: name.trim() || email.trim(), email: email.trim(), verify: isTried },
+          ...{ config_type: 'smtp', connection_type: 'basic' },
+          config: { ...config, ...(username !== '' && { username }), ...given },
         })
         return made.mailer.mailer_id
       }
       await client.updateSMTP({
-        ...{ mailer_id: mailer.mailer_id, name: name.trim(), email: email.trim(), verify: isTried },
-        config: { ...server, username: username || null, ...(password !== '' && { password }) },
+        ...{ mailer_id: mailer.mailer_id, name: name.trim(), uncertain },
+        return_path: returnPath.trim() || null,
+        ...(!isOAuth && {
+          ...{ email: email.trim(), verify: isTried },
+          config: { ...config, username: username || null, ...given },
+        }),
       })
       return mailer.mailer_id
     },
@@ -88,23 +93,29 @@ function Form({
       await navigate({ to: '/t/$tenantId/mailers/$mailerId', params: { tenantId, mailerId } })
     },
   })
+  const errors = fieldErrors(save.error, paths)
   function choose(chosen: string | null): void {
     setProvider(chosen ?? '')
     const found = providers.find((one) => one.name === chosen)
     if (found === undefined) return
-    setHost(found.host)
-    setPort(String(found.port))
-    setSecure(found.secure)
+    setServer({ host: found.host, port: String(found.port), secure: found.secure })
     if (username === '') setUsername(email)
   }
+  const nameField = (
+    <TextInput
+      {...helpBelow}
+      label={text.yourName}
+      placeholder={email}
+      required={!isNew}
+      withAsterisk={false}
+      data-autofocus={isOAuth || undefined}
+      value={name}
+      error={errors.of('/name')}
+      onChange={(event) => setName(event.currentTarget.value)}
+    />
+  )
   return (
-    <form
-      className={classes.form}
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate()
-      }}
-    >
+    <DialogForm submit={() => save.mutate()}>
       {isNew && (
         <Select
           label={text.provider}
@@ -116,77 +127,95 @@ function Form({
           searchable
         />
       )}
-      <div className={classes.pair}>
-        <TextInput
-          label={text.sendsFor}
-          description={text.sendsForHelp}
-          type="email"
-          required
-          withAsterisk={false}
-          data-autofocus={isNew || undefined}
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-        />
-        <TextInput
-          label={text.yourName}
-          description="&nbsp;"
-          placeholder={email}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
-      </div>
-      <div className={classes.server}>
-        <TextInput
-          label={text.host}
-          required
-          withAsterisk={false}
-          value={host}
-          onChange={(event) => setHost(event.currentTarget.value)}
-        />
-        <TextInput
-          label={text.port}
-          required
-          withAsterisk={false}
-          inputMode="numeric"
-          pattern="[0-9]{1,5}"
-          value={port}
-          onChange={(event) => setPort(event.currentTarget.value)}
-        />
-        <Select
-          label={text.encryption}
-          data={modes.map((value) => ({ value, label: text.secureModes[value] }))}
-          value={secure}
-          onChange={(value) => setSecure((value ?? 'Auto') as SecureMode)}
-        />
-      </div>
-      <div className={classes.pair}>
-        <TextInput
-          label={text.username}
-          description={text.usernameHelp}
-          autoComplete="off"
-          value={username}
-          onChange={(event) => setUsername(event.currentTarget.value)}
-        />
-        <PasswordInput
-          label={text.password}
-          description={isNew ? '\u00a0' : text.passwordKept}
-          autoComplete="new-password"
-          data-autofocus={!isNew || undefined}
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-        />
-      </div>
-      <Checkbox
-        label={text.tryLogin}
-        checked={isTried}
-        onChange={(event) => setTried(event.currentTarget.checked)}
-      />
+      {isOAuth ? (
+        <>
+          {nameField}
+          <p className={classes.help}>{text.oauthServer}</p>
+        </>
+      ) : (
+        <>
+          <div className={classes.pair}>
+            <TextInput
+              {...helpBelow}
+              label={text.sendsFor}
+              description={text.sendsForHelp}
+              type="email"
+              required
+              withAsterisk={false}
+              data-autofocus={isNew || undefined}
+              value={email}
+              error={errors.of('/email')}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+            />
+            {nameField}
+          </div>
+          <ServerFields value={server} onChange={setServer} errors={errors} path="/config" />
+          <div className={classes.pair}>
+            <TextInput
+              {...helpBelow}
+              label={text.username}
+              description={text.usernameHelp}
+              autoComplete="off"
+              value={username}
+              error={errors.of('/config/username')}
+              onChange={(event) => setUsername(event.currentTarget.value)}
+            />
+            <PasswordInput
+              {...helpBelow}
+              label={text.password}
+              description={isNew ? undefined : text.passwordKept}
+              autoComplete="new-password"
+              data-autofocus={!isNew || undefined}
+              value={password}
+              error={errors.of('/config/password')}
+              onChange={(event) => setPassword(event.currentTarget.value)}
+            />
+          </div>
+        </>
+      )}
+      {!isNew && (
+        <>
+          <Select
+            {...helpBelow}
+            label={text.uncertain}
+            data={policies.map((value) => ({ value, label: text.uncertainWords[value] }))}
+            value={uncertain}
+            error={errors.of('/uncertain')}
+            onChange={(value) =>
+              setUncertain(policies.find((one) => one === value) ?? 'at_least_once')
+            }
+          />
+          <TextInput
+            {...helpBelow}
+            label={text.bouncesTo}
+            description={text.bouncesToHelp}
+            placeholder={text.toSender}
+            value={returnPath}
+            error={errors.of('/return_path')}
+            onChange={(event) => setReturnPath(event.currentTarget.value)}
+          />
+        </>
+      )}
+      {!isOAuth && (
+        <div className={classes.group}>
+          <Checkbox
+            label={text.verifyCertificate}
+            checked={isVerified}
+            onChange={(event) => setVerified(event.currentTarget.checked)}
+          />
+          <Checkbox
+            label={text.tryLogin}
+            checked={isTried}
+            onChange={(event) => setTried(event.currentTarget.checked)}
+          />
+        </div>
+      )}
       <DialogEnd
         confirm={isNew && isTried ? text.addAndTest : text.save}
         isBusy={save.isPending}
-        error={save.error}
+        error={errors.rest}
         close={close}
       />
-    </form>
+    </DialogForm>
   )
 }

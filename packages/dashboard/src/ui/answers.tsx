@@ -50,6 +50,11 @@ export function Failure({
       <div>
         <strong>{text.failed[what]}</strong>
         <p>{failure.message}</p>
+        {failure.fields.map(({ path, message }) => (
+          <p key={`${path} ${message}`}>
+            <code>{path}</code> {message}
+          </p>
+        ))}
         {failure.requestId !== undefined && (
           <p className={classes.request}>
             {text.requestId} <Copyable value={failure.requestId} />
@@ -66,9 +71,14 @@ export function Failure({
 }
 
 export function describeFailure(error: unknown, offline: string) {
-  if (!(error instanceof PostriderError)) return { message: String(error), requestId: undefined }
+  if (!(error instanceof PostriderError))
+    return { message: String(error), fields: [], requestId: undefined }
   const isOffline = error.status === 0 && error.code !== 'invalid_argument'
-  return { message: isOffline ? offline : error.message, requestId: error.requestId }
+  return {
+    message: isOffline ? offline : error.message,
+    fields: error.errors ?? [],
+    requestId: error.requestId,
+  }
 }
 
 /** One of the three, or the answer. */

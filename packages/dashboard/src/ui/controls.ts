@@ -7,6 +7,7 @@ export {
   Menu,
   MultiSelect,
   PasswordInput,
+  Radio,
   SegmentedControl,
   Select,
   Switch,
@@ -14,3 +15,8 @@ export {
   Textarea,
   TextInput,
 } from '@mantine/core'
+
+/** For fields beside each other: the inputs are in line, however long the help is. */
+export const helpBelow: {
+  readonly inputWrapperOrder: ('label' | 'input' | 'description' | 'error')[]
+} = { inputWrapperOrder: ['label', 'input', 'description', 'error'] }

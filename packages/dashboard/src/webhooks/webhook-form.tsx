@@ -1,15 +1,15 @@
 /** Registers a webhook, or changes it. */
 import type { Webhook } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
-import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { useTenant } from '../session/use-tenant.ts'
-import { ActionIcon, Button, Checkbox, Select, TextInput } from '../ui/controls.ts'
+import { Checkbox, Select, TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd } from '../ui/dialog.tsx'
 import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
+import { type Header, HeaderFields, readHeaders } from './header-fields.tsx'
 import { firstSwitches, type Switches, subscriptionNames, subscriptions } from './subscriptions.ts'
 import classes from './webhook-form.module.css'
 import { words } from './words.ts'
@@ -35,11 +35,6 @@ export function WebhookForm(o: FormProps & { readonly isOpen: boolean }) {
   )
 }
 
-interface Header {
-  readonly name: string
-  readonly value: string
-}
-
 function Form({ close, kinds, webhook }: FormProps) {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
@@ -53,7 +48,7 @@ function Form({ close, kinds, webhook }: FormProps) {
         event: kind,
         webhook_url: url.trim(),
         ...(headers.length > 0 && {
-          headers: Object.fromEntries(headers.map(({ name, value }) => [name.trim(), value])),
+          headers: readHeaders(headers),
         }),
         ...(kind === 'EMAIL_EVENT' && { webhook_options: { events: switches } }),
       }
@@ -66,8 +61,6 @@ function Form({ close, kinds, webhook }: FormProps) {
       await queryClient.invalidateQueries({ queryKey: [tenantId] })
     },
   })
-  const change = (at: number, part: Partial<Header>) =>
-    setHeaders(headers.map((header, index) => (index === at ? { ...header, ...part } : header)))
   return (
     <form
       className={classes.form}
@@ -108,46 +101,11 @@ function Form({ close, kinds, webhook }: FormProps) {
           ))}
         </fieldset>
       )}
-      <fieldset className={classes.headers}>
-        <legend>{text.headers}</legend>
-        {webhook !== undefined && webhook.headers_present.length > 0 && (
-          <p>{text.keepHeaders(webhook.headers_present.join(', '))}</p>
-        )}
-        {headers.map(({ name, value }, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place
-          <div key={at} className={classes.header}>
-            <TextInput
-              aria-label={text.headerName}
-              placeholder="X-Webhook-Secret"
-              required
-              value={name}
-              onChange={(event) => change(at, { name: event.currentTarget.value })}
-            />
-            <TextInput
-              aria-label={text.headerValue}
-              required
-              value={value}
-              onChange={(event) => change(at, { value: event.currentTarget.value })}
-            />
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              aria-label={text.removeHeader}
-              onClick={() => setHeaders(headers.filter((_, index) => index !== at))}
-            >
-              <X size={14} aria-hidden />
-            </ActionIcon>
-          </div>
-        ))}
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<Plus size={14} aria-hidden />}
-          onClick={() => setHeaders([...headers, { name: '', value: '' }])}
-        >
-          {text.addHeader}
-        </Button>
-      </fieldset>
+      <HeaderFields
+        headers={headers}
+        onChange={setHeaders}
+        present={webhook?.headers_present ?? []}
+      />
       <DialogEnd
         confirm={webhook === undefined ? text.add : text.save}
         isBusy={save.isPending}
