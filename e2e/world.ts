@@ -10,12 +10,15 @@ import { Postrider } from '@postrider/client'
 import type { CreateTenantAnswer } from '@postrider/contract'
 import {
   createImapServer,
+  createOAuthServer,
   createSendGridServer,
   createSmtpServer,
   createSparkPostServer,
   createWebhookReceiver,
   type ImapServer,
   type ImapServerOptions,
+  type OAuthServer,
+  type OAuthServerOptions,
   type RunningService,
   type SendGridServer,
   type SendGridServerOptions,
@@ -58,6 +61,7 @@ export interface World {
   readonly adminToken: string
   newSmtpServer(o?: SmtpServerOptions): Promise<SmtpServer>
   newImapServer(o?: ImapServerOptions): Promise<ImapServer>
+  newOAuthServer(o?: OAuthServerOptions): Promise<OAuthServer>
   newReceiver(o?: WebhookReceiverOptions): Promise<WebhookReceiver>
   newSparkPost(o?: SparkPostServerOptions): Promise<SparkPostServer>
   newSendGrid(o?: SendGridServerOptions): Promise<SendGridServer>
@@ -136,6 +140,7 @@ export function createWorld(env: Environment = {}, processEnv: Environment = {})
     },
     newSmtpServer: async (o) => keep(await createSmtpServer(o)),
     newImapServer: async (o) => keep(await createImapServer(o)),
+    newOAuthServer: async (o) => keep(await createOAuthServer(o)),
     newReceiver: async (o) => keep(await createWebhookReceiver(o)),
     newSparkPost: async (o) => keep(await createSparkPostServer(o)),
     newSendGrid: async (o) => keep(await createSendGridServer(o)),

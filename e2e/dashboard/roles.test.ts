@@ -27,7 +27,13 @@ const TENANT_SCREENS: readonly Screen[] = [
   { path: '/emails/{scheduled}', buttons: ['cancelEmails'] },
   { path: '/emails/{deferred}', buttons: ['retryEmails', 'cancelEmails'] },
   { path: '/live', name: 'Live', reads: 'streamEvents' },
-  { path: '/mailers', name: 'Mailers', reads: 'listMailers', buttons: ['configureSMTP'] },
+  {
+    path: '/mailers',
+    name: 'Mailers',
+    reads: 'listMailers',
+    buttons: ['configureSMTP', 'oauthLogin'],
+  },
+  { path: '/mailers/oauth-apps', buttons: ['createOAuthApp'] },
   {
     path: '/mailers/{mailer}',
     buttons: ['testMailer', 'updateSMTP', 'deleteSMTPConfig', 'setMailerActive'],
@@ -60,7 +66,7 @@ const TENANT_SCREENS: readonly Screen[] = [
     path: '/inbound/domains/{inbound}',
     buttons: ['deleteInboundDomain', 'createInboundUsername', 'deleteInboundUsername'],
   },
-  { path: '/mailboxes', name: 'Mailboxes', reads: 'listMailers' },
+  { path: '/mailboxes', name: 'Mailboxes', reads: 'listMailers', buttons: ['configureIMAP'] },
   { path: '/developers', name: 'Developers' },
   {
     ...{ path: '/settings', name: 'Settings', reads: 'listMembers' },

@@ -41,6 +41,8 @@ export interface OpenOptions {
   readonly maySeeAll?: boolean
   /** Answers that belong to the test, such as `401 /ui/session`. */
   readonly refusals?: readonly string[]
+  /** Origins that the page may lead the browser to, such as a login at a provider. */
+  readonly mayVisit?: readonly string[]
   /** Other complaints of the browser that belong to the test. */
   readonly expects?: readonly RegExp[]
 }
@@ -235,7 +237,9 @@ async function complaintsOf(
   const texts = [{ url: page.url(), text: await page.content() }, ...read]
   return [
     ...seen.complaints.filter((text) => !isExpected(text)),
-    ...askedElsewhere(seen, origin).map((url) => `asked for ${url}`),
+    ...askedElsewhere(seen, origin)
+      .filter((url) => o.mayVisit?.some((one) => url.startsWith(`${one}/`)) !== true)
+      .map((url) => `asked for ${url}`),
     ...texts.flatMap(({ url, text }) =>
       forbidden.filter((one) => text.includes(one)).map((one) => `${url} shows ${one}`),
     ),

@@ -22,6 +22,17 @@ export const screens: readonly Screen[] = [
   { name: 'mailers', path: '/app/t/{tenant}/mailers' },
   { name: 'mailer', path: '/app/t/{tenant}/mailers/{mailer}' },
   { name: 'mailer-failing', path: '/app/t/{tenant}/mailers/{failing}', pictured: 1000 },
+  { name: 'mailer-oauth', path: '/app/t/{tenant}/mailers/{oauth}' },
+  { name: 'mailer-mailbox', path: '/app/t/{tenant}/mailers/{mailbox}' },
+  { name: 'oauth-apps', path: '/app/t/{tenant}/mailers/oauth-apps' },
+  {
+    name: 'oauth-connected',
+    path: '/app/t/{tenant}/mailers/connected?success=true&mailer_id={mailbox}',
+  },
+  {
+    name: 'oauth-refused',
+    path: '/app/t/{tenant}/mailers/connected?success=false&error=address_mismatch',
+  },
   { name: 'domains', path: '/app/t/{tenant}/domains' },
   { name: 'suppressions', path: '/app/t/{tenant}/suppressions' },
   { name: 'protection', path: '/app/t/{tenant}/protection' },

@@ -108,7 +108,7 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
   const { scene, dns, databaseUrl, say } = o
   const { tenant } = scene
   const { client } = tenant
-  for (const name of ['smtp', 'rechnung', 'hooks', 'imap', 'mx'])
+  for (const name of ['smtp', 'login', 'rechnung', 'hooks', 'imap', 'mx'])
     dns.set(`${name}.${SHOP}`, 'A', ['127.0.0.1'])
   await recordCounts(databaseUrl)
   const people = await invite(scene)
@@ -134,7 +134,7 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
   breakReceiver()
   await send(client, { count: 9, from: 'rechnung' })
   await send(client, { count: 30, from: 'orders' })
-  await receiveMail(o)
+  const mailbox = await receiveMail(o)
   const stopped = await client.sendEmail({
     from: { email: `news@${SHOP}`, name: 'Aster Books' },
     to: [{ email: 'reader@example.com' }],
@@ -154,6 +154,7 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
     ids: {
       ...{ tenant: tenant.tenantId, email, pictured, phishing: stopped.ref_id },
       ...{ ...mailers, ...webhooks },
+      mailbox,
       stranger: scene.stranger.tenantId,
     },
   }
@@ -194,12 +195,35 @@ async function addMailers({ scene }: Telling) {
   const limits = { per_minute: 30, per_day: 20_000 }
   const limited = await add('Newsletter', 'news', { server: shop, host: 'smtp', limits })
   const failing = await add('Rechnungen', 'rechnung', { server: invoices, host: 'rechnung' })
+  const oauth = await addOAuthMailer(scene, shop)
   return {
-    ...{ shop, ids: { mailer, limited, failing } },
+    ...{ shop, ids: { mailer, limited, failing, oauth } },
     breakInvoices() {
       users[`rechnung@${SHOP}`] = scene.newSecret()
     },
   }
+}
+
+/** Its grant is never used: nothing is sent by it. */
+async function addOAuthMailer({ tenant, newSecret }: Scene, { port }: SmtpServer): Promise<string> {
+  const { client } = tenant
+  await client.createOAuthApp({
+    ...{ app_id: 'google', provider: 'google', client_id: '1184-asterbooks.apps.example.com' },
+    client_secret: newSecret(),
+  })
+  const { app } = await client.createOAuthApp({
+    ...{ app_id: 'office', provider: 'custom', client_id: 'aster-books-office' },
+    ...{ client_secret: newSecret(), scopes: ['mail.send', 'offline_access'] },
+    authorize_url: `https://login.${SHOP}/authorize`,
+    token_url: `https://login.${SHOP}/token`,
+    smtp: { host: `smtp.${SHOP}`, port, secure: 'None' },
+  })
+  const { mailer } = await client.configureSMTP({
+    ...{ name: 'Clara', email: `clara@${SHOP}`, verify: false },
+    ...{ config_type: 'smtp', connection_type: 'oauth' },
+    config: { app_id: app.app_id, refresh_token: newSecret() },
+  })
+  return mailer.mailer_id
 }
 
 /** What the recipients' servers say, by the local part. */
@@ -420,7 +444,8 @@ async function browse(url: string, agent = BROWSER): Promise<void> {
   await answer.arrayBuffer()
 }
 
-async function receiveMail({ scene, dns, inboundPort }: Telling): Promise<void> {
+/** Answers the mailer of the mailbox. */
+async function receiveMail({ scene, dns, inboundPort }: Telling): Promise<string> {
   const { world, tenant } = scene
   const { client } = tenant
   const receiver = await world.newReceiver()
@@ -437,7 +462,7 @@ async function receiveMail({ scene, dns, inboundPort }: Telling): Promise<void> 
       raw: letterOf(id),
     })
   const imap = await world.newImapServer()
-  await client.configureIMAP({
+  const { mailer } = await client.configureIMAP({
     ...{ name: 'Support', email: `support@${SHOP}`, config_type: 'imap', connection_type: 'basic' },
     config: {
       ...{ host: `imap.${SHOP}`, port: imap.port, username: 'ada@example.com' },
@@ -446,4 +471,5 @@ async function receiveMail({ scene, dns, inboundPort }: Telling): Promise<void> 
     webhook: { webhook_url: `http://hooks.${SHOP}:${receiver.port}/mailbox` },
   })
   imap.deliver('INBOX', letterOf('order'))
+  return mailer.mailer_id
 }
