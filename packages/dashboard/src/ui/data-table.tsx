@@ -4,9 +4,9 @@
  * seen.
  */
 import { Button } from '@mantine/core'
-import { Link, type LinkProps, useNavigate } from '@tanstack/react-router'
-import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { Link, type LinkProps, useLocation, useNavigate } from '@tanstack/react-router'
+import { useWindowVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { Pages } from '../api/use-pages.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
@@ -35,6 +35,17 @@ const drawnWhole = 120
 /** A shorter list is seen to be whole. */
 const endToldFrom = 20
 
+/** Heights of drawn rows of long lists that were left, by their place in the history: Back needs them. */
+const leftHeights = new Map<string, VirtualItem[]>()
+const leftListsMax = 20
+
+function rememberHeights(place: string, heights: VirtualItem[]): void {
+  leftHeights.delete(place)
+  if (heights.length > 0) leftHeights.set(place, heights)
+  for (const [oldest] of leftHeights)
+    if (leftHeights.size > leftListsMax) leftHeights.delete(oldest)
+}
+
 export function DataTable<Row>(o: {
   readonly label: string
   readonly columns: readonly Column<Row>[]
@@ -51,12 +62,17 @@ export function DataTable<Row>(o: {
   const [current, setCurrent] = useState(-1)
   const list = useRef<HTMLDivElement>(null)
   const isLong = o.rows.length > drawnWhole
+  const place = useLocation({
+    select: ({ state, href }) => `${state.__TSR_key ?? href} ${o.label}`,
+  })
   const virtual = useWindowVirtualizer({
     count: isLong ? o.rows.length : 0,
     estimateSize: () => rowHeight,
     overscan: 12,
     scrollMargin: list.current?.offsetTop ?? 0,
+    initialMeasurementsCache: leftHeights.get(place) ?? [],
   })
+  useLayoutEffect(() => () => rememberHeights(place, virtual.takeSnapshot()), [place, virtual])
   useKeys({
     j: () => move(1),
     k: () => move(-1),
@@ -187,7 +203,8 @@ export function PagedTable<Row>(o: {
   useEffect(() => {
     if (!hasMore || isLoadingMore || end.current === null) return
     const observer = new IntersectionObserver(
-      ([entry]) => entry?.isIntersecting === true && isAtEnd.current(),
+      // Several at once on a busy machine: the last is how it is now.
+      (entries) => entries.at(-1)?.isIntersecting === true && isAtEnd.current(),
       { rootMargin: '600px' },
     )
     observer.observe(end.current)
