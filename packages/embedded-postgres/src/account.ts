@@ -8,9 +8,7 @@
 import { spawnSync } from 'node:child_process'
 import { chownSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-
-/** Nothing of the service's environment: it holds secrets, and PG* variables would change the server. */
-export const serverEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+import type { PostgresBinaries } from './binaries.ts'
 
 export interface ServerAccount {
   /** Command and leading arguments that start `program` under this account. */
@@ -24,12 +22,11 @@ export interface ServerAccount {
   readonly detail: string
 }
 
-/** `data` and `initdb` must exist; `database` may: a database that another account made stays with it. */
-export function chooseServerAccount(paths: {
-  data: string
-  initdb: string
-  database?: string
-}): ServerAccount {
+/** `data` must exist; `database` may: a database that another account made stays with it. */
+export function chooseServerAccount(
+  { initdb, env }: PostgresBinaries,
+  paths: { data: string; database?: string },
+): ServerAccount {
   if (process.getuid?.() !== 0) return ownAccount()
   const user =
     findOwner(paths.database) ?? findUser(isNamed('postgres')) ?? findUser(isNamed('nobody'))
@@ -38,7 +35,7 @@ export function chooseServerAccount(paths: {
       'PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody": run as an ordinary user, or set POSTRIDER_DATABASE_URL',
     )
   const own = (path: string) => chownSync(path, user.uid, user.gid)
-  const blocked = [paths.data, paths.initdb].find((path) => !canReach(path, user))
+  const blocked = [paths.data, initdb].find((path) => !canReach(path, user))
   if (blocked === undefined)
     return {
       command: (file, args) => ({ file, args: [...args] }),
@@ -48,7 +45,7 @@ export function chooseServerAccount(paths: {
       isRoot: true,
       detail: `user ${user.name}`,
     }
-  const prefix = findSetpriv(user, paths.initdb)
+  const prefix = findSetpriv(user, initdb, env)
   if (prefix === undefined)
     throw new Error(
       `PostgreSQL does not run as root, and user "${user.name}" cannot reach ${blocked}: set POSTRIDER_DATA_DIR to a directory that it can reach (and keep the program itself outside of /root), run as an ordinary user, or set POSTRIDER_DATABASE_URL`,
@@ -118,7 +115,11 @@ const attempts = [
 ])
 
 /** The first way that this machine grants and that suffices; undefined where there is no setpriv. */
-function findSetpriv(user: User, initdb: string): string[] | undefined {
+function findSetpriv(
+  user: User,
+  initdb: string,
+  env: PostgresBinaries['env'],
+): string[] | undefined {
   const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups']
   for (const attempt of attempts) {
     const args = [...identity, ...attempt, '--']
@@ -127,7 +128,7 @@ function findSetpriv(user: User, initdb: string): string[] | undefined {
     const { status } = spawnSync('setpriv', [...args, ...probe], {
       stdio: 'ignore',
       cwd: '/',
-      env: serverEnvironment,
+      env,
     })
     if (status === 0) return args
   }

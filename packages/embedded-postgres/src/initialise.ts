@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { type ServerAccount, serverEnvironment } from './account.ts'
+import type { ServerAccount } from './account.ts'
 import type { PostgresBinaries } from './binaries.ts'
 
 export const superuser = 'postgres'
@@ -46,16 +46,25 @@ export async function initialiseDataDirectory(o: {
       '--no-instructions',
       ...(o.isSynced === false ? ['--no-sync'] : []),
     ])
-    await promisify(execFile)(file, args, { ...o.account.ids, cwd: '/', env: serverEnvironment })
+    await promisify(execFile)(file, args, { ...o.account.ids, cwd: '/', env: o.binaries.env })
   } catch (error) {
-    const detail = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
-    throw new Error(`The embedded PostgreSQL could not be initialised: ${detail}`, { cause: error })
+    throw new Error(`The embedded PostgreSQL could not be initialised: ${explain(error)}`, {
+      cause: error,
+    })
   } finally {
     rmSync(passwordFile, { force: true })
   }
   chmodSync(unfinished, 0o700)
   renameSync(unfinished, o.directory)
   if (o.isSynced !== false) syncDirectory(dirname(o.directory))
+}
+
+/** A program whose loader is missing, as glibc's is on Alpine, is reported as if it were missing itself. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if ('code' in error && error.code === 'ENOENT')
+    return 'its program does not run on this system, which has no glibc; set POSTRIDER_DATABASE_URL'
+  return 'stderr' in error ? String(error.stderr).trim() : error.message
 }
 
 /** Without it a power cut could take back the directory's name, and with it everything stored since. */

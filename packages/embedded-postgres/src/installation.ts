@@ -27,12 +27,8 @@ export interface Installation {
 }
 
 export async function install(layout: Layout, log: Logger): Promise<Installation> {
-  const binaries = findPostgresBinaries()
-  const account = chooseServerAccount({
-    data: layout.root,
-    initdb: binaries.initdb,
-    database: layout.database,
-  })
+  const binaries = findPostgresBinaries(layout.libraries)
+  const account = chooseServerAccount(binaries, { data: layout.root, database: layout.database })
   letThrough(layout, account)
   let secrets = readSecrets(layout)
   if (!existsSync(layout.database)) {

@@ -1,7 +1,8 @@
 /**
  * Where the embedded server keeps things inside the data directory, and its generated passwords.
  *
- * `postgres/` the database · `run/` its socket · `postgres.json` passwords, private · `postgres.log` · `lock`.
+ * `postgres/` the database · `libraries/` links to the libraries of its program · `run/` its socket ·
+ * `postgres.json` passwords, private · `postgres.log` · `lock`.
  * The path of a Unix socket must fit in about 100 bytes: under a longer data directory the socket lives
  * in a private temporary directory, whose name is kept in `postgres.json`.
  */
@@ -25,6 +26,7 @@ import { syncDirectory } from './initialise.ts'
 export interface Layout {
   readonly root: string
   readonly database: string
+  readonly libraries: string
   readonly log: string
 }
 
@@ -38,7 +40,12 @@ const socketDirBytesMax = 88
 
 export function openLayout(dataDir: string): Layout {
   const root = makeRoot(dataDir)
-  return { root, database: join(root, 'postgres'), log: join(root, 'postgres.log') }
+  return {
+    root,
+    database: join(root, 'postgres'),
+    libraries: join(root, 'libraries'),
+    log: join(root, 'postgres.log'),
+  }
 }
 
 function makeRoot(dataDir: string): string {

@@ -12,7 +12,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ServerAccount, serverEnvironment } from './account.ts'
+import type { ServerAccount } from './account.ts'
+import type { PostgresBinaries } from './binaries.ts'
 import { isAlive } from './process-identity.ts'
 
 /** Only what differs from PostgreSQL's own defaults, or must not be changed in a file. */
@@ -54,14 +55,14 @@ const logBytesMax = 20 * 1024 * 1024
 
 /** In a process group of its own, so that Ctrl-C in a terminal reaches only the service. */
 export function spawnPostmaster(o: {
-  postgres: string
+  binaries: PostgresBinaries
   account: ServerAccount
   database: string
   socketDir: string
   logFile: string
 }): ChildProcess {
   const options = Object.entries({ ...settings, unix_socket_directories: o.socketDir })
-  const { file, args } = o.account.command(o.postgres, [
+  const { file, args } = o.account.command(o.binaries.postgres, [
     '-D',
     o.database,
     ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
@@ -73,7 +74,7 @@ export function spawnPostmaster(o: {
     const child = spawn(file, args, {
       ...o.account.ids,
       cwd: '/',
-      env: serverEnvironment,
+      env: o.binaries.env,
       stdio: ['ignore', log, log],
       detached: true,
     })

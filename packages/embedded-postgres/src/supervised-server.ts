@@ -88,7 +88,7 @@ async function launch(deps: Deps, state: State): Promise<void> {
 
 function spawnServer({ at, log }: Deps): ChildProcess {
   const spawned = spawnPostmaster({
-    postgres: at.binaries.postgres,
+    binaries: at.binaries,
     account: at.account,
     database: at.layout.database,
     socketDir: at.socketDir,

@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { runOnServer } from '@postrider/testkit/database'
-import { chooseServerAccount, serverEnvironment } from '../../embedded-postgres/src/account.ts'
+import { chooseServerAccount } from '../../embedded-postgres/src/account.ts'
 import { findPostgresBinaries } from '../../embedded-postgres/src/binaries.ts'
 import { initialiseDataDirectory, superuser } from '../../embedded-postgres/src/initialise.ts'
 
@@ -35,8 +35,8 @@ export async function startScratchServer(): Promise<{ url: string; stop(): Promi
   const data = join(root, 'data')
   const socketDir = join(root, 'run')
   mkdirSync(socketDir, { mode: 0o700 })
-  const binaries = findPostgresBinaries()
-  const account = chooseServerAccount({ data: socketDir, initdb: binaries.initdb })
+  const binaries = findPostgresBinaries(join(root, 'libraries'))
+  const account = chooseServerAccount(binaries, { data: socketDir })
   account.own(socketDir)
   const password = 'test'
   await initialiseDataDirectory({
@@ -64,7 +64,7 @@ export async function startScratchServer(): Promise<{ url: string; stop(): Promi
   const child = spawn(file, args, {
     ...account.ids,
     cwd: '/',
-    env: serverEnvironment,
+    env: binaries.env,
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
   })
