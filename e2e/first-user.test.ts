@@ -1,12 +1,11 @@
 /** The way to the first user: links that a start and the command line print (docs/reference/people.md#invitations). */
 import { randomBytes } from 'node:crypto'
-import { type RunningService, startProcess, startService } from '@postrider/testkit'
+import { programs, type RunningService, startProcess, startService } from '@postrider/testkit'
 import { connectTo, createDatabase, type TestDatabaseCopy } from '@postrider/testkit/database'
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 
 type Client = Awaited<ReturnType<typeof connectTo>>
 
-const cli = new URL('../packages/server/bin/postrider.mjs', import.meta.url).pathname
 const LINK = /\/app\/(?:setup|invitation)#\S+$/
 const PASSWORD = 'a long password for tests'
 const ann = { email: 'ann@example.com', name: 'Ann' }
@@ -46,7 +45,7 @@ async function start(): Promise<string | undefined> {
 
 async function invite(...args: string[]) {
   const run = await startProcess({
-    script: cli,
+    script: programs.cli,
     args: ['user', 'invite', ...args],
     env: Object.fromEntries(
       Object.entries(env).map(([name, value]) => [`POSTRIDER_${name}`, value]),

@@ -7,11 +7,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findFreePort, type RunningProcess, startProcess } from '@postrider/testkit'
+import { findFreePort, programs, type RunningProcess, startProcess } from '@postrider/testkit'
 import { createDatabase, runOnServer } from '@postrider/testkit/database'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 
-const program = new URL('../packages/server/src/main.ts', import.meta.url).pathname
 const { serverUrl, templateWithDays: template } = inject('testDatabase')
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
@@ -43,7 +42,7 @@ function directory(): string {
 
 async function start(env: Env, ready?: RegExp): Promise<RunningProcess> {
   const running = await startProcess({
-    script: program,
+    script: programs.service,
     env,
     ...(ready === undefined ? {} : { ready }),
   })

@@ -4,12 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { Postrider } from '@postrider/client'
-import { startProcess } from '@postrider/testkit'
+import { programs, startProcess } from '@postrider/testkit'
 import { createDatabase } from '@postrider/testkit/database'
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 import { createWorld, eventsOf, type World } from './world.ts'
 
-const cli = new URL('../packages/server/bin/postrider.mjs', import.meta.url).pathname
 const { serverUrl, templateWithDays: template } = inject('testDatabase')
 const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 const [k1, k2] = [keyOf('k1'), keyOf('k2')]
@@ -28,7 +27,7 @@ afterEach(async () => {
 
 async function rotate(): Promise<string> {
   const env = { POSTRIDER_DATABASE_URL: database.url, POSTRIDER_SECRET_KEYS: `${k2},${k1}` }
-  const running = await startProcess({ script: cli, args: ['secrets', 'rotate'], env })
+  const running = await startProcess({ script: programs.cli, args: ['secrets', 'rotate'], env })
   await running.exited
   return running.lines.join('\n')
 }

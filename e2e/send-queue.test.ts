@@ -6,13 +6,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createSmtpServer, findFreePort, startProcess } from '@postrider/testkit'
+import { createSmtpServer, findFreePort, programs, startProcess } from '@postrider/testkit'
 import { connectTo } from '@postrider/testkit/database'
 import { createPostgresServer, type PostgresServer } from '@postrider/testkit/postgres-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createWorld, type Tenant, type World } from './world.ts'
 
-const cli = new URL('../packages/server/bin/postrider.mjs', import.meta.url).pathname
 const secretKeys = `k1:${randomBytes(32).toString('base64')}`
 /** The queue is looked at every 15 s, and is late when two looks find it so. */
 const looks = { timeout: 60_000, interval: 250 }
@@ -78,7 +77,7 @@ function logged(message: string, mailerId: string): Record<string, unknown>[] {
 
 async function runDoctor(): Promise<string> {
   const running = await startProcess({
-    script: cli,
+    script: programs.cli,
     args: ['doctor'],
     env: {
       POSTRIDER_DATABASE_URL: postgres.url,

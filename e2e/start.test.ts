@@ -4,11 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findFreePort, type RunningProcess, startProcess, startService } from '@postrider/testkit'
+import {
+  findFreePort,
+  programs,
+  type RunningProcess,
+  startProcess,
+  startService,
+} from '@postrider/testkit'
 import { createDatabase } from '@postrider/testkit/database'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 
-const program = new URL('../packages/server/src/main.ts', import.meta.url).pathname
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
@@ -29,7 +34,7 @@ const hosted = (port: number) => ({
 
 async function startWaiting(port: number): Promise<RunningProcess> {
   const ready = /"msg":"database\.not_reachable_yet"/
-  const running = await startProcess({ script: program, env: hosted(port), ready })
+  const running = await startProcess({ script: programs.service, env: hosted(port), ready })
   cleanups.push(() => running.kill())
   return running
 }
@@ -62,7 +67,7 @@ describe('a database that does not exist yet', () => {
     const port = await findFreePort()
     const url = new URL(copy.url.replace(/^postgres(ql)?:/, 'http:').replace('@/', '@x/'))
     const running = await startProcess({
-      script: program,
+      script: programs.service,
       env: {
         ...hosted(port),
         POSTRIDER_DATABASE_URL: `postgresql://${url.username}:${url.password}@127.0.0.1:${port}${url.pathname}`,
@@ -102,7 +107,7 @@ describe('a port in use', () => {
     await new Promise<void>((resolve) => occupant.listen(port, '127.0.0.1', resolve))
     cleanups.push(() => new Promise((resolve) => occupant.close(resolve)))
     const env = { POSTRIDER_DATA_DIR: dir, POSTRIDER_PORT: String(port) }
-    const failing = await startProcess({ script: program, env })
+    const failing = await startProcess({ script: programs.service, env })
     expect(await failing.exited).toEqual({ code: 1, signal: null })
     expect(failing.lines.join('\n')).toMatch(/could not start: .*EADDRINUSE.* POSTRIDER_PORT/)
 
@@ -125,7 +130,11 @@ describe('the default port of inbound mail', () => {
       POSTRIDER_PORT: '0',
       POSTRIDER_HELO_NAME: 'mail',
     }
-    const running = await startProcess({ script: program, env, ready: /"service\.started"/ })
+    const running = await startProcess({
+      script: programs.service,
+      env,
+      ready: /"service\.started"/,
+    })
     cleanups.push(() => running.kill())
     const { port } = JSON.parse(await running.waitForLine(/"service\.started"/))
     const ask = (path: string) => fetch(`http://${host}:${port}${path}`)
@@ -145,7 +154,8 @@ describe('the default port of inbound mail', () => {
   })
 })
 
-describe('command-line arguments', () => {
+describe('command-line arguments of npm start', () => {
+  const program = new URL('../packages/server/src/main.ts', import.meta.url).pathname
   it.each([
     [['--help'], 0, /^npm start runs the service/],
     [['serve'], 2, /^There is no argument serve\.\nnpm start runs/],

@@ -124,7 +124,7 @@ const OF_MACHINE: Readonly<Record<string, unknown>> = {
       process_id: '4711-0af7651916cd',
       host: 'mail-1.example.com',
       roles: ['api', 'sender'],
-      version: '0.1.0',
+      version: '1.0.0',
       commit: '7c724a7c0af7651916cd43dd8448eb211c80319c',
       node: 'v24.11.0',
       started_at: '2026-11-20T13:01:02.123Z',

@@ -4,12 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { Postrider } from '@postrider/client'
-import { type RunningProcess, startProcess } from '@postrider/testkit'
+import { programs, type RunningProcess, startProcess } from '@postrider/testkit'
 import { connectTo, createDatabase } from '@postrider/testkit/database'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { createWorld, type Tenant, type World, waitForEvents } from '../world.ts'
 
-const cli = new URL('../../packages/server/bin/postrider.mjs', import.meta.url).pathname
 const { serverUrl, templateWithDays: template } = inject('testDatabase')
 const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 const [k1, k2] = [keyOf('k1'), keyOf('k2')]
@@ -75,7 +74,7 @@ let header: () => string | undefined
 
 async function rotate(): Promise<RunningProcess> {
   const env = { POSTRIDER_DATABASE_URL: database.url, POSTRIDER_SECRET_KEYS: `${k2},${k1}` }
-  return await startProcess({ script: cli, args: ['secrets', 'rotate', '--json'], env })
+  return await startProcess({ script: programs.cli, args: ['secrets', 'rotate', '--json'], env })
 }
 
 interface Rotation {

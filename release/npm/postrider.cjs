@@ -12,5 +12,5 @@ if (isOld) {
   )
   process.exitCode = 1
 } else {
-  import('../lib/cli-main.js')
+  void import('../lib/cli-main.js')
 }

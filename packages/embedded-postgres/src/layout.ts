@@ -39,7 +39,10 @@ export interface ServerSecrets {
 const socketDirBytesMax = 88
 
 export function openLayout(dataDir: string): Layout {
-  const root = makeRoot(dataDir)
+  return layoutOf(makeRoot(dataDir))
+}
+
+export function layoutOf(root: string): Layout {
   return {
     root,
     database: join(root, 'postgres'),

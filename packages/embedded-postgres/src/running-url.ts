@@ -3,7 +3,7 @@
  */
 import { lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { readSecrets } from './layout.ts'
+import { layoutOf, readSecrets } from './layout.ts'
 import { serviceUrl } from './owner-session.ts'
 import { findPostmaster } from './postmaster.ts'
 
@@ -17,8 +17,7 @@ export type EmbeddedState =
 export function findEmbedded(dataDir: string): EmbeddedState {
   const database = join(dataDir, 'postgres')
   if (lstatSync(database, { throwIfNoEntry: false }) === undefined) return { kind: 'absent' }
-  const root = realpathSync(dataDir)
-  const layout = { root, database: join(root, 'postgres'), log: join(root, 'postgres.log') }
+  const layout = layoutOf(realpathSync(dataDir))
   const postmaster = findPostmaster(layout.database)
   const secrets = readSecrets(layout)
   if (postmaster === undefined || secrets === undefined) return { kind: 'stopped' }

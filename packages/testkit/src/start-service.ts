@@ -2,6 +2,7 @@
  * Starts the service as anyone would: its program as a process, configured by environment alone.
  * `POSTRIDER_*` of this process's own environment are kept away from it.
  */
+import { programs } from './programs.ts'
 import { type ProcessEnd, type RunningProcess, startProcess } from './start-process.ts'
 
 export interface StartServiceOptions {
@@ -31,7 +32,6 @@ interface StartedLine {
   readonly inbound_port?: number
 }
 
-const PROGRAM = new URL('../../server/src/main.ts', import.meta.url).pathname
 const STARTED = /"msg":"service\.started"/
 
 export async function startService(o: StartServiceOptions): Promise<RunningService> {
@@ -43,7 +43,7 @@ export async function startService(o: StartServiceOptions): Promise<RunningServi
     env[`POSTRIDER_${name}`] = String(value)
   }
   const running = await startProcess({
-    script: o.program ?? PROGRAM,
+    script: o.program ?? programs.service,
     env,
     ready: STARTED,
     ...(o.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: o.readyTimeoutMs }),

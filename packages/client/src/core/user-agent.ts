@@ -1,7 +1,7 @@
 /** How the library names itself to the service. */
 
 /** That of package.json; a test holds them against each other. */
-export const version = '0.1.0'
+export const version = '1.0.0-rc.1'
 
 /**
  * With the runtime's own name, as `Node.js/24`. Undefined in browsers, which have one that a page

@@ -1,0 +1,21 @@
+/**
+ * The programs that tests start: those of this repository, or those of an installed package, whose folder
+ * POSTRIDER_TEST_PACKAGE names (`npm run test:packed`).
+ */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const folder = process.env.POSTRIDER_TEST_PACKAGE
+const source = (path: string): string =>
+  fileURLToPath(new URL(`../../server/${path}`, import.meta.url))
+
+/** Each is a path that `node` can run. Without arguments both run the service. */
+export const programs =
+  folder === undefined
+    ? { service: source('src/main.ts'), cli: source('bin/postrider.mjs') }
+    : programsOf(folder)
+
+export function programsOf(packageDir: string): { readonly service: string; readonly cli: string } {
+  const program = join(packageDir, 'bin/postrider.cjs')
+  return { service: program, cli: program }
+}
