@@ -58,7 +58,7 @@ export default defineConfig({
           ...common,
           name: 'unit',
           include: [`${roots}/*.test.ts`, '{scripts,release}/**/*.test.ts'],
-          exclude: ['**/*.{db,slow}.test.ts', '**/node_modules/**'],
+          exclude: ['**/*.{db,slow}.test.ts', '**/node_modules/**', 'release/packed/**'],
           isolate: false,
         },
       },

@@ -3,11 +3,12 @@
  * failed, when one was skipped (CI has all that the tests need), and when there was none.
  *
  * Arguments: the report of all tests; the report of the second try, if there was one; the report of a
- * soak run, `{ passed, failed }`, of which each finding is a failure. With `--again REPORT`: the files that
- * deserve a second try, one a line (docs/testing.md#a-second-try).
+ * soak run, `{ passed, failed }`, of which each finding is a failure; the report of the tests of the packed
+ * packages, which have no second try. With `--again REPORT`: the files that deserve a second try, one a
+ * line (docs/testing.md#a-second-try).
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 
 /** More failures than this are no accident. */
 const AGAIN_MAX = 5
@@ -16,6 +17,7 @@ const REASON_MAX = 500
 /** A failed property has found an input; kills and faults are about what is lost when the time is bad. */
 const NO_SECOND_TRY = /^e2e\/(?:crash|faults)\//
 const FOUND_INPUT = /Property failed after/
+const PACKED = '(packed)'
 
 if (process.argv[2] === '--again') printAgain(process.argv[3])
 else summarise(process.argv.slice(2))
@@ -28,12 +30,12 @@ function printAgain(file) {
   for (const name of files) console.log(name)
 }
 
-function summarise([file, againFile, soakFile]) {
+function summarise([file, againFile, soakFile, packedFile]) {
   if (!file || !existsSync(file)) {
     console.error('The tests ended without a report.')
     process.exit(1)
   }
-  const report = read(file)
+  const report = withPacked(read(file), packedFile)
   const tests = testsOf(report)
   const skipped = tests.filter(({ status }) => !['passed', 'failed'].includes(status))
   const secondTry = againFile && existsSync(againFile) ? read(againFile) : undefined
@@ -54,6 +56,23 @@ function summarise([file, againFile, soakFile]) {
 
 function read(file) {
   return JSON.parse(readFileSync(file, 'utf8'))
+}
+
+/** The same files run with the packed packages: of another name here, since a second try is without them. */
+function withPacked(report, file) {
+  if (file === undefined) return report
+  const missing = [
+    { name: process.cwd(), status: 'failed', message: 'left no report', assertionResults: [] },
+  ]
+  const packed = existsSync(file) ? read(file) : { success: false, testResults: missing }
+  const renamed = packed.testResults.map((suite) => ({
+    ...suite,
+    name: join(process.cwd(), PACKED, relative(process.cwd(), suite.name)),
+  }))
+  return {
+    success: report.success && packed.success,
+    testResults: [...report.testResults, ...renamed],
+  }
 }
 
 function testsOf(report) {
@@ -79,7 +98,11 @@ function failedOf(report) {
 }
 
 function deservesSecondTry({ file, messages }) {
-  return !NO_SECOND_TRY.test(file) && !messages.some((text) => FOUND_INPUT.test(text))
+  return (
+    !NO_SECOND_TRY.test(file) &&
+    !file.startsWith(PACKED) &&
+    !messages.some((text) => FOUND_INPUT.test(text))
+  )
 }
 
 function passedAlone(test, secondTry) {

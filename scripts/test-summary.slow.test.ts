@@ -73,6 +73,22 @@ describe('the closing line of a CI run', () => {
     expect(summarise(report, NONE)).toMatchObject({ status: 0, closing: '2 passed, 0 failed' })
   })
 
+  it('counts the tests of the packed packages, which have no second try', () => {
+    const [report, again] = [
+      writeReport([passing('a.test.ts')]),
+      writeReport([passing('a.test.ts')]),
+    ]
+    const soak = join(folder, 'soak.json')
+    writeFileSync(soak, JSON.stringify({ passed: 1, failed: 0 }))
+    const sound = summarise(report, NONE, soak, writeReport([passing('a.test.ts')]))
+    expect(sound).toMatchObject({ status: 0, closing: '4 passed, 0 failed' })
+    const failed = summarise(report, again, soak, writeReport([failing('a.test.ts')]))
+    expect(failed).toMatchObject({ status: 1, closing: '3 passed, 1 failed' })
+    expect(failed.lines).toContain('failed: (packed)/a.test.ts: arrives')
+    const absent = summarise(report, again, soak, NONE)
+    expect(absent).toMatchObject({ status: 1, closing: '2 passed, 1 failed' })
+  })
+
   it('fails and names the test when there was no second try', () => {
     const { status, lines, closing } = summarise(writeReport([failing('a.test.ts')]), NONE)
     expect({ status, closing }).toEqual({ status: 1, closing: '1 passed, 1 failed' })

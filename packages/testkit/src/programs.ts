@@ -1,11 +1,11 @@
 /**
  * The programs that tests start: those of this repository, or those of an installed package, whose folder
- * POSTRIDER_TEST_PACKAGE names (`npm run test:packed`).
+ * INSTALLED_POSTRIDER names (`npm run test:packed`).
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const folder = process.env.POSTRIDER_TEST_PACKAGE
+const folder = process.env.INSTALLED_POSTRIDER
 const source = (path: string): string =>
   fileURLToPath(new URL(`../../server/${path}`, import.meta.url))
 

@@ -14,6 +14,10 @@ export interface StartProcessOptions {
   /** Laid over the environment of this process; `undefined` takes a name away. */
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly cwd?: string
+  /** Another Node.js than that of this process, by its program. */
+  readonly node?: string
+  /** The user and group, where this process may choose. */
+  readonly uid?: number
   /** Resolves once a line of stdout or stderr matches; without it, as soon as it is spawned. */
   readonly ready?: RegExp
   readonly readyTimeoutMs?: number
@@ -38,10 +42,11 @@ export interface RunningProcess {
 }
 
 export async function startProcess(o: StartProcessOptions): Promise<RunningProcess> {
-  const child = spawn(process.execPath, [o.script, ...(o.args ?? [])], {
+  const child = spawn(o.node ?? process.execPath, [o.script, ...(o.args ?? [])], {
     // The child needs PATH, HOME and the like of this process.
     env: withoutUndefined({ ...process.env, ...o.env }),
     cwd: o.cwd,
+    ...(o.uid === undefined ? {} : { uid: o.uid, gid: o.uid }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const running = watch(child, o)

