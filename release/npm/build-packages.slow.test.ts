@@ -36,7 +36,7 @@ it('the service has its bundle, its threads and the files that it reads, and not
   expect(kindsOf(packages.postrider)).toEqual([
     ...['LICENSE', ...(existsSync(join(root, 'NOTICE')) ? ['NOTICE'] : []), 'README.md'],
     ...['bin/postrider.cjs', 'commit'],
-    ...['css', 'js', 'woff2'].map((type) => `dashboard/assets/*.${type}`),
+    ...['css', 'js', 'svg', 'woff2'].map((type) => `dashboard/assets/*.${type}`),
     ...['dashboard/index.html', 'examples.json', 'lib/*.js'],
     ...['authenticate', 'callback', 'cli', 'json', 'link', 'parse', 'render', 'scan'].map(
       (name) => `lib/${name}-main.js`,

