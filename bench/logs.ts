@@ -26,6 +26,14 @@ const TABLES = ['email', 'recipient', 'attempt', 'stopped'].map((name) => `sendi
 
 export async function measureLogs(o: BenchOrder): Promise<void> {
   heading(`Pages of ${PAGE} email logs in a record of ${o.recipients} recipients`)
+  const { origin, sql, tenant } = await startWithLogs(o)
+  await measureKey(sql, tenant)
+  for (const [name, query] of await questions(sql, tenant))
+    await measureQuestion(origin, tenant, name, query)
+}
+
+/** The API over a record of so many recipients, all of one tenant. */
+export async function startWithLogs(o: BenchOrder) {
   const hooks = await o.startWorker('./hooks-main.ts')
   const cluster = await startCluster(o, { shared_buffers: '1GB', max_wal_size: '8GB' })
   const { origin } = await cluster.start('api')
@@ -37,9 +45,7 @@ export async function measureLogs(o: BenchOrder): Promise<void> {
   await seed(cluster.sql, tenant, o.recipients)
   console.log(`  seeded in ${Math.round((performance.now() - startedMs) / 1000)} s`)
   await reportSizes(cluster.sql)
-  await measureKey(cluster.sql, tenant)
-  for (const [name, query] of await questions(cluster.sql, tenant))
-    await measureQuestion(origin, tenant, name, query)
+  return { origin, sql: cluster.sql, tenant }
 }
 
 /** In one statement for each chunk of each table; ids, times and contents follow from the numbers. */

@@ -36,6 +36,7 @@
  * streams    1,000 open event streams in one process: memory, processor time, and how soon an event has
  *            come to all of them
  * logs       how long a page of email logs takes in a record of --recipients 10000000, by every filter
+ * dashboard  how soon Chromium has painted the first page of Emails in that record: after the answer, and in all
  *
  * Without --only: accept and path. Everything is a process of its own and shares one machine, so only
  * the ratios mean something. --profile <folder> keeps CPU profiles of the service (path, webhooks,
@@ -45,6 +46,7 @@ import { parseArgs } from 'node:util'
 import { measureAccept } from './accept.ts'
 import { measureBacklog } from './backlog.ts'
 import { measureCallbacks } from './callbacks.ts'
+import { measureDashboard } from './dashboard.ts'
 import { measureInbound } from './inbound.ts'
 import { measureIsolation } from './isolation.ts'
 import { measureLogs } from './logs.ts'
@@ -131,6 +133,7 @@ const parts = {
   tracker: measureTracker,
   callbacks: measureCallbacks,
   logs: measureLogs,
+  dashboard: measureDashboard,
   suppressions: measureSuppressions,
   streams: measureStreams,
   inbound: measureInbound,
