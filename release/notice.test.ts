@@ -1,5 +1,15 @@
 /** NOTICE names all that a release contains, and nothing in it has a licence that nobody has read. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type InsidePart, linuxParts, macParts } from './notice/inside.ts'
 import { chooseLicence } from './notice/licences.ts'
@@ -56,6 +66,25 @@ it('follows dependencies through nested folders, and not what only builds or tes
 it('an additional dependency changes the text', () => {
   expect(noticeOf([...packages, one])).not.toBe(noticeOf(packages))
   expect(noticeOf([one])).toContain('One may do everything with it.')
+})
+
+it('a package that is not installed, or in another version, is refused', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'postrider-notice-'))
+  const install = (version: string, os?: string[]) => {
+    const packages = {
+      'packages/a': { version: '1.0.0', dependencies: { b: '1' } },
+      'node_modules/b': { version, license: 'MIT', os },
+    }
+    writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages }))
+    return () => outsidePackages(folder)
+  }
+  expect(install('1.0.0')).toThrow('node_modules/b 1.0.0 is not installed: npm ci')
+  expect(install('1.0.0', ['darwin'])()).toHaveLength(1)
+  mkdirSync(join(folder, 'node_modules/b'), { recursive: true })
+  writeFileSync(join(folder, 'node_modules/b/package.json'), '{"version":"1.0.0"}')
+  expect(install('1.0.0')()).toHaveLength(1)
+  expect(install('1.0.1')).toThrow('node_modules/b 1.0.1 is not installed')
+  rmSync(folder, { recursive: true })
 })
 
 it('a package without any text is refused, except one that says MIT', () => {

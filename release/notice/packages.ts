@@ -21,6 +21,8 @@ interface LockEntry {
   readonly license?: string
   readonly resolved?: string
   readonly link?: boolean
+  /** Where it is installed alone; elsewhere it is left out. */
+  readonly os?: readonly string[]
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
@@ -92,7 +94,10 @@ function read(root: string, place: string, entry: LockEntry | undefined): Outsid
   const folder = join(root, place)
   const name = place.replace(/^.*node_modules\//, '')
   const { version = '', license: licence = 'UNKNOWN' } = entry ?? {}
-  if (!existsSync(folder)) return { name, version, licence, text: '', author: '' }
+  const { version: installed, author } = installedManifest(folder)
+  if (installed === undefined && entry?.os !== undefined)
+    return { name, version, licence, text: '', author: '' }
+  if (installed !== version) throw new Error(`${place} ${version} is not installed: npm ci`)
   const files = readdirSync(folder, { withFileTypes: true })
     .filter((file) => file.isFile() && LEGAL.test(file.name) && !file.name.endsWith('.json'))
     .map((file) => file.name)
@@ -105,8 +110,12 @@ function read(root: string, place: string, entry: LockEntry | undefined): Outsid
   const text = (ofChoice.length > 0 ? ofChoice : files)
     .map((file) => tidy(readFileSync(join(folder, file), 'utf8')))
     .join('\n\n')
-  const { author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   return { name, version, licence, text, author: nameOf(author) }
+}
+
+function installedManifest(folder: string): { version?: string; author?: unknown } {
+  const file = join(folder, 'package.json')
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
 }
 
 /** Packages for other platforms are not installed; they have the licence of the one for this platform. */
