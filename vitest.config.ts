@@ -57,7 +57,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'unit',
-          include: [`${roots}/*.test.ts`, '{scripts,release}/**/*.test.ts'],
+          include: [`${roots}/*.test.ts`, '{scripts,release}/**/*.test.ts', 'site/test/*.test.ts'],
           exclude: ['**/*.{db,slow}.test.ts', '**/node_modules/**', 'release/packed/**'],
           isolate: false,
         },
@@ -78,6 +78,7 @@ export default defineConfig({
           include: [
             `${roots}/*.slow.test.ts`,
             '{scripts,release}/**/*.slow.test.ts',
+            'site/test/*.slow.test.ts',
             'e2e/**/*.test.ts',
           ],
           globalSetup,

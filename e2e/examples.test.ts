@@ -3,9 +3,10 @@
  * change: `UPDATE_GOLDEN=1 npx vitest run e2e/examples.test.ts packages/server/test/openapi.db.test.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { operations } from '@postrider/contract'
+import { eventNames, operations } from '@postrider/contract'
 import { createDnsServer } from '@postrider/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { playEvents } from './examples/play-events.ts'
 import { onPath, playOperations } from './examples/play-operations.ts'
 import { createRecorder, type Recorder } from './examples/recorder.ts'
 import { createSettle } from './examples/settle.ts'
@@ -49,6 +50,7 @@ beforeAll(async () => {
       apiKey = key
     },
   })
+  const events = await playEvents({ world, dns, receiver, call: recorder.call })
   const settle = createSettle({ texts, servers })
   const requests = (path: string) => onPath(receiver.requests, path).map(({ json }) => json)
   const webhooks = {
@@ -56,7 +58,7 @@ beforeAll(async () => {
     DOMAIN_VERIFICATION: requests('/domains')[0],
     INCOMING: requests('/inbound')[0],
   }
-  const examples = settle({ operations: Object.fromEntries(recorder.examples), webhooks })
+  const examples = settle({ operations: Object.fromEntries(recorder.examples), webhooks, events })
   text = `${JSON.stringify(examples, null, 2)}\n`
 }, 240_000)
 afterAll(async () => {
@@ -71,6 +73,12 @@ function isTest(body: unknown): boolean {
 
 it('every operation has an example: add the missing ones to e2e/examples/play-operations.ts', () => {
   expect([...recorder.examples.keys()].sort()).toEqual(Object.keys(operations).sort())
+})
+
+it('every event has an example: add the missing ones to e2e/examples/play-events.ts', () => {
+  const { events } = JSON.parse(text) as { readonly events: Record<string, unknown> }
+  const names = [...eventNames].sort()
+  expect(Object.keys(events).sort()).toEqual(names)
 })
 
 it('the header fields of the answers are described', async () => {

@@ -114,14 +114,15 @@ function linkNode(binary) {
 }
 
 /** npm is started the way it was started, not through `.bin/node`, which `npm ci` removes. */
-function runNpm(args, onStart) {
+/** npm as it was called, or as the machine has it, in a folder of the clone. */
+export function runNpm(args, onStart, cwd = root) {
   const { npm_execpath: cli, npm_node_execpath: node } = process.env
   const env = cleanEnv()
   if (cli?.endsWith('.js') && existsSync(cli)) {
     const outside = node && !node.startsWith(modules) ? node : systemNode(env.PATH)
-    return run(outside, [cli, ...args], { cwd: root, env }, onStart)
+    return run(outside, [cli, ...args], { cwd, env }, onStart)
   }
-  return run('npm', args, { cwd: root, env }, onStart)
+  return run('npm', args, { cwd, env }, onStart)
 }
 
 /** The environment as it was before npm put this clone's `.bin` and its script names into it. */

@@ -13,7 +13,12 @@ export function projectFiles(): string[] {
     .filter((path) => isThere(path))
   return readdirSync(root)
     .filter((name) => name.endsWith('.md'))
-    .concat(pages, ['docs', 'e2e', 'bench', 'scripts', 'release', ...parts].flatMap(filesOf))
+    .concat(
+      pages,
+      ['docs', 'e2e', 'bench', 'scripts', 'release', 'site/pages', 'site/test', ...parts].flatMap(
+        filesOf,
+      ),
+    )
     .sort()
 }
 

@@ -23,7 +23,7 @@ export interface Scene {
 }
 
 const password = 'correct horse battery staple'
-const LETTER = [
+export const LETTER = [
   'From: Ada Lovelace <ada@example.com>',
   'To: support@inbound.example.com',
   'Subject: My order 1234',
@@ -445,9 +445,9 @@ export function onPath<Request extends { readonly path: string }>(
 }
 
 const LOOK_EVERY_MS = 100
-const WAIT_MS = 60_000
+export const WAIT_MS = 60_000
 
-async function until(isMet: () => Promise<boolean>): Promise<void> {
+export async function until(isMet: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + WAIT_MS
   while (!(await isMet())) {
     if (performance.now() > deadline) throw new Error('it did not come in time')
