@@ -6,9 +6,7 @@ import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
-  cpSync,
   lutimesSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
