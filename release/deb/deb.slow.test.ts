@@ -5,7 +5,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createSmtpServer, findFreePort, type RunningProcess, startProcess } from '@postrider/testkit'
+import {
+  createSmtpServer,
+  findFreePort,
+  type RunningProcess,
+  startProcess,
+} from '@postrider/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildApp } from '../app/build-app.ts'
 import { buildDeb, toDebianVersion } from './build-deb.ts'
@@ -76,8 +81,8 @@ describe.skipIf(lacking !== undefined)('the Debian package', () => {
     return line
   }
   const start = async (): Promise<RunningProcess> => {
-    const [command, ...args] = debian.argvAs('postrider', lineOf('ExecStart'))
-    const running = await startProcess({ command, args, ready: /"msg":"service\.started"/ })
+    const [node, script, ...args] = debian.argvAs('postrider', lineOf('ExecStart'))
+    const running = await startProcess({ node, script, args, ready: /"msg":"service\.started"/ })
     cleanups.push(() => running.kill())
     return running
   }
@@ -97,7 +102,7 @@ describe.skipIf(lacking !== undefined)('the Debian package', () => {
     )
 
     const port = await findFreePort()
-    const settings = `POSTRIDER_PORT=${port}\nPOSTRIDER_ALLOW_NETWORKS=127.0.0.0/8   # the test's mail server\n`
+    const settings = `POSTRIDER_PORT=${port}\nPOSTRIDER_ALLOW_NETWORKS=127.0.0.0/8   # a mail server of the test\n`
     debian.run(`printf '%s' '${settings}' >> /etc/postrider/postrider.env`)
     const [command, ...args] = debian.argvAs('postrider', lineOf('ExecStartPre'))
     expect(execFileSync(command, args, { encoding: 'utf8' })).toContain('Fit to run.')
@@ -105,7 +110,7 @@ describe.skipIf(lacking !== undefined)('the Debian package', () => {
     const smtp = await createSmtpServer()
     cleanups.push(() => smtp.close())
     let service = await start()
-    const key = / (pr_\w+)/.exec(service.output())?.[1] ?? ''
+    const [key = ''] = /\bpr_[\w-]+/.exec(await service.waitForLine(/\bpr_/)) ?? []
     const call = async (path: string, body: object) => {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {
         method: 'POST',
@@ -132,16 +137,20 @@ describe.skipIf(lacking !== undefined)('the Debian package', () => {
     expect(debian.run('postrider tenant list')).toContain('default')
 
     expect(install(second)).toContain('Unpacking postrider (1.0.0) over (1.0.0~rc.1)')
-    await service.stop()
+    expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     expect(debian.run('cat /etc/postrider/postrider.env')).toContain(settings)
     service = await start()
     await send()
     await expect.poll(() => smtp.messages.length).toBe(2)
-    await service.stop()
+    expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 
     debian.run('dpkg -r postrider')
-    expect(debian.run('ls /usr/lib/postrider /usr/bin/postrider 2>&1 || true')).not.toContain('node\n')
-    expect(debian.run('ls /etc/postrider /var/lib/postrider')).toMatch(/postrider\.env[^]*postgres/)
+    expect(debian.run('ls /usr/lib/postrider /usr/bin/postrider 2>&1 || true')).not.toContain(
+      'node\n',
+    )
+    expect(debian.run('ls /etc/postrider /var/lib/postrider')).toMatch(
+      /postrider\.env[\s\S]*postgres/,
+    )
     expect(debian.run('dpkg -P postrider')).toContain('rm -r /var/lib/postrider')
     expect(debian.run('ls -d /etc/postrider 2>&1 || true')).toContain('No such file')
     expect(debian.run('ls /var/lib/postrider')).toContain('postgres')

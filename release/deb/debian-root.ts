@@ -9,7 +9,7 @@ export interface DebianRoot {
   /** Runs a command line of `sh` as root, and gives what it wrote. Throws when it fails. */
   readonly run: (command: string) => string
   /** The arguments of a program that runs a command line in there, as a user: the last one is the line. */
-  readonly argvAs: (user: string, line: string) => readonly [string, ...string[]]
+  readonly argvAs: (user: string, line: string) => readonly [string, string, ...string[]]
   readonly close: () => Promise<void>
 }
 
@@ -34,16 +34,21 @@ export async function createDebianRoot(): Promise<DebianRoot> {
   const ended = once(holder, 'exit')
   const mounted = await Promise.race([once(holder.stdout ?? holder, 'data'), ended])
   if (!String(mounted[0]).includes('mounted')) throw new Error('the files could not be mounted')
-  const inside = ['-t', String(holder.pid), '--mount', 'chroot', '/mnt/root', 'env', '-i', `PATH=${PATH}`]
+  const inside = [String(holder.pid), '--mount', 'chroot', '/mnt/root', 'env', '-i', `PATH=${PATH}`]
   return {
     run: (command) =>
-      execFileSync('nsenter', [...inside, 'DEBIAN_FRONTEND=noninteractive', 'sh', '-c', command], {
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'pipe'],
-        timeout: 60_000,
-      }),
+      execFileSync(
+        'nsenter',
+        ['-t', ...inside, 'DEBIAN_FRONTEND=noninteractive', 'sh', '-c', command],
+        {
+          encoding: 'utf8',
+          stdio: ['ignore', 'pipe', 'pipe'],
+          timeout: 60_000,
+        },
+      ),
     argvAs: (user, line) => [
       'nsenter',
+      '-t',
       ...inside,
       ...['setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups', '--no-new-privs'],
       ...['--bounding-set=-all', 'sh', '-c', `exec ${line}`],
