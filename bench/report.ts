@@ -57,6 +57,13 @@ export function reportRatios(
   const ratios = samples.map(({ perSecond }, i) => perSecond / (peers[i]?.perSecond ?? Number.NaN))
   const all = ratios.map((ratio) => ratio.toFixed(2)).join(', ')
   reportRatio(name, median(ratios), wanted === undefined ? all : `${all}; ${wanted}`)
+  const names = Object.keys(samples[0]?.cpu ?? {}).filter((key) => peers[0]?.cpu[key] !== undefined)
+  const cpu = names.map((key) => {
+    const times = samples.map(({ cpu }, i) => (cpu[key] ?? 0) / (peers[i]?.cpu[key] ?? Number.NaN))
+    return `${key} ${median(times).toFixed(2)}`
+  })
+  if (cpu.length > 0)
+    console.log(`  ${''.padEnd(34)} CPU of each, times the other's: ${cpu.join(', ')}`)
 }
 
 export function reportRatio(name: string, value: number, wanted: string): void {
