@@ -359,7 +359,7 @@ export const tenantAuditEntry = closedObject(
 )
 export type TenantAuditEntry = Static<typeof tenantAuditEntry>
 
-export const listAuditOfAllTenantsQuery = listAuditQuery
+export const listAuditOfAllTenantsQuery = closedObject({ ...listAuditQuery.properties })
 export type ListAuditOfAllTenantsQuery = Static<typeof listAuditOfAllTenantsQuery>
 
 export const listAuditOfAllTenantsAnswer = answer({
