@@ -15,6 +15,8 @@ const SECTIONS = ['dependencies', 'devDependencies', 'optionalDependencies'] as 
 const texts = [
   { file: 'packages/client/src/core/user-agent.ts', place: /(?<=const version = ')[^']+/ },
   { file: 'docs/openapi.json', place: /(?<="info": \{[^}]*"version": ")[^"]+/ },
+  { file: 'deploy/compose.yaml', place: /(?<=image: postrider:)\S+/ },
+  { file: 'deploy/kubernetes/kustomization.yaml', place: /(?<=newTag: )\S+/ },
 ] as const
 
 type Manifest = { version?: string; workspaces?: string[] } & {
