@@ -27,6 +27,7 @@ import { IMAP_SENTENCES } from '../packages/mail/src/imap/failure.ts'
 import { EVIDENCE_ORDER, judgeBounce } from '../packages/mail/src/judge-bounce.ts'
 import { configPrefix, variables } from '../packages/server/src/config.ts'
 import { WORDLESS } from '../packages/server/src/feedback/apply/report-events.ts'
+import { tracingVariables } from '../packages/server/src/platform/tracing/settings.ts'
 import { STOPPED_SENTENCES } from '../packages/server/src/sending/phishing/decide-phishing.ts'
 
 const docs = new URL('../docs/', import.meta.url)
@@ -59,6 +60,9 @@ function configPage(): string {
     ].join('. ')
     return `| \`${variable.name}\` | ${value} | ${cell(meaning)} | ${cell(variable.type.expected)} |`
   })
+  const traces = tracingVariables.map(
+    ({ name, default: value, meaning }) => `| \`${name}\` | ${value} | ${cell(meaning)} |`,
+  )
   return `${NOTE}
 
 # Configuration
@@ -71,6 +75,15 @@ whether they are set.
 | variable | default | meaning | value |
 |---|---|---|---|
 ${rows.join('\n')}
+
+## Traces
+
+These are variables of OpenTelemetry, with its names and without a prefix. A bad value does not refuse the start:
+the log names it (\`traces.setting_ignored\`). See [traces](operations/monitor.md#traces).
+
+| variable | default | meaning |
+|---|---|---|
+${traces.join('\n')}
 `
 }
 

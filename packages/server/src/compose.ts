@@ -8,7 +8,6 @@ import { createMail } from '@postrider/mail'
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { closer, createServiceGroup, type Service } from '@postrider/runtime/service'
 import { createActivity } from './activity/create.ts'
-import type { Build } from './build.ts'
 import { type Config, isInboundHostUnnamed, isPaused, type Role, roles } from './config.ts'
 import { createPlatform, type Platform, type ProcessOptions } from './create-platform.ts'
 import { createDashboard } from './dashboard/create.ts'
@@ -53,9 +52,7 @@ export interface App extends Service {
   inboundAddress(): { readonly host: string; readonly port: number } | undefined
 }
 
-export interface ComposeOptions extends ProcessOptions {
-  readonly build: Build
-}
+export type ComposeOptions = ProcessOptions
 
 /** In the order of the contract. */
 export function rolesOf(config: Config): string[] {
@@ -73,6 +70,8 @@ export function compose(o: ComposeOptions): App {
     closer('database', () => db.close()),
     closer('egress', () => platform.egress.close()),
     closer('dns', async () => platform.dns.close()),
+    // Ends after all whose spans it exports.
+    ...(platform.tracing === undefined ? [] : [platform.tracing]),
     platform.schema,
     ...mailers.services,
     createDayPartitions({ db, tables: partitionedTables, log }),
@@ -230,10 +229,11 @@ function createCapabilities(platform: Platform, config: Config) {
 }
 
 function createServer(platform: Platform, all: Capabilities, o: ComposeOptions): HttpServer {
-  const { config, log, metrics } = platform
+  const { config, log, metrics, tracing } = platform
   const app = createHttpApp({
     log,
     metrics,
+    tracing,
     authenticateKey: all.tenants.authenticateKey,
     adminToken: o.secrets.adminToken,
     operatorAccess: all.tenants.operatorAccess,

@@ -36,6 +36,7 @@ import {
 } from './platform/config/value-type.ts'
 import { createFailpoints } from './platform/failpoints.ts'
 import { createKeyRing } from './platform/secrets/index.ts'
+import { readTracingSettings, type TracingSettings } from './platform/tracing/settings.ts'
 import { isSoundApiKey } from './tenants/index.ts'
 
 export const configPrefix = 'POSTRIDER_'
@@ -456,6 +457,8 @@ export interface Config
   readonly isInboundPortSet: boolean
   readonly trackerDurability: 'disk' | 'database'
   readonly allowNetworks: readonly string[]
+  /** By the variables of OpenTelemetry, which have no prefix of ours. */
+  readonly tracing: TracingSettings
 }
 
 /** Every problem, one a line, by the variable's name. */
@@ -482,7 +485,7 @@ export function loadConfig(env: Environment, o: LoadOptions = {}): Config {
   for (const [key, variable] of Object.entries<Variable<unknown>>(variables))
     values[key] = readVariable(variable, env, problems)
   problems.push(...findUnknownNames(env))
-  const config = complete(values as unknown as Values)
+  const config = complete(values as unknown as Values, readTracingSettings(env))
   problems.push(...findContradictions(config, env))
   if (o.isForServing !== false) problems.push(...findMissing(config, env))
   if (problems.length > 0) throw new ConfigError(problems)
@@ -640,12 +643,13 @@ function hostOf(url: string): string {
 }
 
 /** Bad values are undefined here; the caller reports them instead of using the result. */
-function complete(values: Values): Config {
+function complete(values: Values, tracing: TracingSettings): Config {
   const { port = 0, host = '' } = values as Partial<Values>
   const named: readonly ('all' | Role)[] = values.roles ?? []
   const publicUrl = values.publicUrl ?? publicUrlOf(host, port)
   return {
     ...values,
+    tracing,
     roles: new Set(named.includes('all') ? roles : named.filter((role) => role !== 'all')),
     publicUrl,
     inboundHost: (values.inboundHost ?? hostOf(publicUrl)).toLowerCase(),

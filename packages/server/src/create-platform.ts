@@ -1,6 +1,8 @@
 /** Makes what all capabilities are made from: the database, the network, keys, metrics, and leases. */
+
 import { randomBytes } from 'node:crypto'
 import { createDnsResolver } from '@postrider/runtime/dns'
+import type { Build } from './build.ts'
 import type { Config } from './config.ts'
 import { heloNameOf } from './ehlo-hostname.ts'
 import { migrationsDir } from './operator-database.ts'
@@ -24,6 +26,7 @@ import { createThreadJobsObserver } from './platform/process/observe-threads.ts'
 import { createWatchdog } from './platform/process/watchdog.ts'
 import { createKeyRing, withRetired } from './platform/secrets/index.ts'
 import type { Secrets } from './platform/secrets/secrets-file.ts'
+import { createTracing } from './platform/tracing/tracing.ts'
 import { trackingKeys } from './sealed-columns.ts'
 
 /** Whose work is divided among its processes by buckets. */
@@ -31,6 +34,7 @@ const LEASED_ROLES = ['dispatcher', 'sender', 'mailbox'] as const
 type LeasedRole = (typeof LEASED_ROLES)[number]
 
 export interface ProcessOptions {
+  readonly build: Build
   readonly config: Config
   readonly secrets: Secrets
   readonly databaseUrl: string
@@ -71,6 +75,13 @@ export function createPlatform(o: ProcessOptions) {
     watchdog: createWatchdog({ log, metrics }),
     clock: createClock(),
     failpoints: createFailpoints(config.failpoints),
+    tracing: createTracing({
+      log,
+      metrics,
+      settings: config.tracing,
+      version: o.build.version,
+      processId: memberId,
+    }),
     threadJobs: createThreadJobsObserver({ metrics, log }),
     dns: createDnsResolver({ servers: config.dnsServers, descriptors }),
     egress: createEgress({

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { continueTrace, parseTraceparent, startTrace } from './trace.ts'
+import { continueTrace, parseTraceparent, startTrace, withSampled } from './trace.ts'
 
 const PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
@@ -36,6 +36,17 @@ describe('traceparent', () => {
     expect(parseTraceparent(PARENT.replace('00-', '01-').concat('-future'))?.spanId).toBe(
       'b7ad6b7169203331',
     )
+  })
+
+  it.each([
+    ['01', false, '00'],
+    ['00', true, '01'],
+    ['01', true, '01'],
+    ['03', false, '02'],
+    ['02', true, '03'],
+  ])('with flags %s and sampled %s has the flags %s', (flags, isSampled, expected) => {
+    const others = PARENT.slice(0, -2)
+    expect(withSampled(`${others}${flags}`, isSampled)).toBe(`${others}${expected}`)
   })
 
   it('always answers with a valid header, whatever arrives', () => {

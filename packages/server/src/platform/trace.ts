@@ -43,6 +43,12 @@ export function startTrace(): string {
   return continueTrace(undefined)
 }
 
+/** With the flag that says whether spans of the trace are recorded. */
+export function withSampled(traceparent: string, isSampled: boolean): string {
+  const others = Number.parseInt(traceparent.slice(-2), 16) & 0x02
+  return `${traceparent.slice(0, -2)}0${others | (isSampled ? 1 : 0)}`
+}
+
 /** Only the flags that version 00 defines (sampled, random) are passed on. */
 function knownFlags(flags: string): string {
   return `0${(Number.parseInt(flags, 16) & 0x03).toString(16)}`

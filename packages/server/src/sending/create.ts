@@ -76,6 +76,7 @@ export function createSending(deps: SendingDeps) {
         log,
         keysInProgress: createKeysInProgress(),
         wakeups,
+        tracing: deps.tracing,
         defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
       })
     },

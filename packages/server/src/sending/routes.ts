@@ -13,12 +13,14 @@ import type { Db } from '../platform/db/index.ts'
 import { bucketOf } from '../platform/db/leases.ts'
 import { addOperation } from '../platform/http/operation.ts'
 import type { Logger } from '../platform/log.ts'
+import type { Tracing } from '../platform/tracing/span.ts'
 import type { AcceptEmails, Accepted } from './accept/accept-email.ts'
 import { cancelEmail } from './accept/cancel-email.ts'
 import { checkEmail, type SendDefaults } from './accept/check-email.ts'
 import { hashBody, type KeysInProgress, readIdempotencyKey } from './accept/idempotency.ts'
 import { renderEmail } from './accept/render-email.ts'
 import { withoutLineEnds } from './accept/without-line-ends.ts'
+import { messageAttributes } from './message-attributes.ts'
 import type { QueueWakeups } from './queue/queue-wakeups.ts'
 import { isBulk } from './record/email.ts'
 import { planTracking } from './tracking/plan-tracking.ts'
@@ -32,6 +34,7 @@ export interface SendRouteDeps {
   readonly keysInProgress: KeysInProgress
   readonly wakeups: QueueWakeups
   readonly defaults: SendDefaults
+  readonly tracing?: Tracing | undefined
 }
 
 const BODY_BYTES_MAX = 40 * 1024 * 1024
@@ -60,6 +63,8 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
     async handle({ tenant, body, traceparent, request, reply }) {
       const key = readIdempotencyKey(request.headers['idempotency-key'])
       const { tenantId } = tenant
+      const { tracing } = deps
+      if (tracing !== undefined) request.spanAttributes = messageAttributes({ tenantId })
       const checked = checkEmail(await withoutLineEnds(body), deps.defaults)
       const accepted = await deps.keysInProgress.run(tenantId, key, async () => {
         const rendered = await renderEmail(deps.templates, tenantId, checked, body.template_data)
@@ -74,6 +79,8 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
           )
         return stored
       })
+      if (tracing !== undefined)
+        request.spanAttributes = messageAttributes({ tenantId, refId: accepted.refId })
       if (accepted.isReplay) reply.header('Idempotent-Replayed', 'true')
       else if (!accepted.isScheduled)
         deps.wakeups.wake([

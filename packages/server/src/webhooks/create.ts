@@ -19,6 +19,7 @@ import { createRateLimit } from '../platform/limits/rate-limit.ts'
 import type { Logger } from '../platform/log.ts'
 import { type Metrics, requestSeconds } from '../platform/metrics.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
+import type { Tracing } from '../platform/tracing/span.ts'
 import { type DeliverDeps, deliverBatch } from './dispatch/deliver-batch.ts'
 import { createBacklog } from './dispatch/operate/backlog.ts'
 import { createTargetCache } from './dispatch/request/target-cache.ts'
@@ -41,6 +42,7 @@ export interface WebhooksDeps {
   readonly keyRing: KeyRing
   readonly egress: Egress
   readonly failpoints: Failpoints
+  readonly tracing?: Tracing | undefined
   readonly leases: BucketLeases
   /** The other processes with the role `dispatcher`. */
   readonly others: Others

@@ -14,6 +14,7 @@ import { createFailureBudget } from '../limits/failure-budget.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { readDescriptorLimit } from '../process/descriptors.ts'
+import type { Tracing } from '../tracing/span.ts'
 import { type OperatorAccess, recordAuditedCalls } from './act-for-tenant.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
 import {
@@ -106,14 +107,18 @@ export interface HttpAppOptions {
   readonly requestsPerKeyMax?: number
   readonly bodyLimits?: Partial<BodyLimits>
   readonly monotonicMs?: () => number
+  readonly tracing?: Tracing | undefined
 }
 
 export function createHttpApp(o: HttpAppOptions): HttpApp {
   const timeouts = { ...defaultTimeouts, ...o.timeouts }
   const underWay = createRequestsUnderWay(o.requestsPerKeyMax ?? requestsPerKeyMax)
-  const observation = createObservation(o.log, o.metrics, (request) => {
-    bodies.end(request)
-    endUnderWay(request)
+  const observation = createObservation({
+    ...o,
+    onOver(request) {
+      bodies.end(request)
+      endUnderWay(request)
+    },
   })
   function endUnderWay(request: FastifyRequest): void {
     if (request.isUnderWay) underWay.end(request.tenant.keyId)
@@ -159,7 +164,7 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
   app.decorateRequest('span', undefined)
   app.decorateRequest('traceparent', {
     getter() {
-      this.span ??= spanOf(this)
+      this.span ??= spanOf(this, o.tracing)
       return this.span
     },
   })
@@ -180,6 +185,7 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
     return (await this.admitAgain?.(this)) ?? false
   })
   app.decorateRequest('bound', undefined)
+  app.decorateRequest('spanAttributes', undefined)
   app.decorateRequest('tenant', {
     getter() {
       if (this.identity === undefined) throw new Error('this route is not for tenants')

@@ -10,6 +10,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { createSummedLog } from '../summed-log.ts'
+import type { Tracing } from '../tracing/span.ts'
+import { callersTrace } from './bounds/admission.ts'
 import { bodyBounds } from './bounds/body-budget.ts'
 import { brokenCodes } from './bounds/broken-connections.ts'
 import { type ConnectionBound, connectionBounds } from './bounds/connection-limits.ts'
@@ -42,12 +44,14 @@ export const httpBounds = [
 export const noRoute = '(no route)'
 const QUIET = new Set(['/healthz', '/readyz', '/metrics'])
 
-export function createObservation(
-  log: Logger,
-  metrics: Metrics,
+export function createObservation(o: {
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly tracing?: Tracing | undefined
   /** Called once for each request that is watched, when it is over. */
-  onOver: (request: FastifyRequest) => void,
-): Observation {
+  readonly onOver: (request: FastifyRequest) => void
+}): Observation {
+  const { log, metrics, tracing } = o
   const requests = metrics.counter('http_requests_total', 'HTTP requests answered', [
     'method',
     'route',
@@ -79,7 +83,7 @@ export function createObservation(
     watch(request, reply) {
       const startedAt = performance.now()
       reply.raw.on('close', () => {
-        onOver(request)
+        o.onOver(request)
         const { method } = request
         const { url: route = noRoute, config } = request.routeOptions
         const { statusCode: status, writableFinished: isWritten } = reply.raw
@@ -87,6 +91,8 @@ export function createObservation(
         if (request.bound !== undefined) refused.inc({ bound: request.bound })
         requests.inc({ method, route, status })
         durations.observe({ method, route }, durationMs / 1000)
+        if (tracing !== undefined && request.spanAttributes !== undefined)
+          recordSpan(tracing, request, { route, status, durationMs, isWritten })
         const isUsual = config.isTold === true && status < 400 && isWritten
         const level = isUsual || QUIET.has(route) ? 'debug' : 'info'
         if (!log.isLevelEnabled(level)) return
@@ -117,4 +123,38 @@ export function createObservation(
       log.info({ request_id: requestId, code }, 'connection.refused')
     },
   }
+}
+
+/** By the semantic conventions of OpenTelemetry for HTTP servers. */
+function recordSpan(
+  tracing: Tracing,
+  request: FastifyRequest,
+  o: {
+    readonly route: string
+    readonly status: number
+    readonly durationMs: number
+    readonly isWritten: boolean
+  },
+): void {
+  const { method, traceparent, spanAttributes } = request
+  const { route, status, durationMs } = o
+  const failure = status >= 500 ? String(status) : o.isWritten ? undefined : 'aborted'
+  tracing.record({
+    name: `${method} ${route}`,
+    kind: 'server',
+    traceparent,
+    parent: callersTrace(request),
+    endedMs: Date.now(),
+    durationMs,
+    error: failure,
+    attributes: {
+      ...spanAttributes,
+      'http.request.method': method,
+      'http.route': route,
+      'url.path': route,
+      'url.scheme': request.protocol,
+      'http.response.status_code': status,
+      'error.type': failure,
+    },
+  })
 }

@@ -1,10 +1,13 @@
 /**
- * The canonical log line of an attempt, and its outcome in metrics: what was tried, at which host,
+ * The canonical log line of an attempt, its outcome in metrics, and its span: what was tried, at which host,
  * for which domain, and what the host replied. Never content, never a local part.
  */
 import { classifiedOf, hideAddresses } from '@postrider/mail'
 import type { Logger } from '../../platform/log.ts'
+import { continueTrace } from '../../platform/trace.ts'
+import type { SpanRecord, Tracing } from '../../platform/tracing/span.ts'
 import { withoutStatus } from '../../relays/index.ts'
+import { messageAttributes } from '../message-attributes.ts'
 import { domainOf } from '../record/email.ts'
 import type { Ending } from '../results/ending.ts'
 import type { Ended } from '../results/finish-attempts.ts'
@@ -13,11 +16,15 @@ import type { AttemptFailed, Claim, ReadMailer } from './attempt.ts'
 export interface AttemptLogDeps {
   readonly log: Logger
   readonly observe: (o: { outcome: string; durationMs: number }) => void
+  readonly tracing?: Tracing | undefined
 }
 
 export interface LoggedAttempt {
   readonly ending: Ending
   readonly durationMs: number
+  readonly endedMs: number
+  /** Of the acceptance of its email. */
+  readonly traceparent: string
   /** Of the recipient. */
   readonly email: string
   readonly mailer: ReadMailer | undefined
@@ -27,6 +34,7 @@ export function logAttempt(deps: AttemptLogDeps, attempt: LoggedAttempt, { isLos
   const { ending, durationMs, email, mailer } = attempt
   const outcome = outcomeOf(ending)
   deps.observe({ outcome: isLost ? 'lost' : outcome, durationMs })
+  deps.tracing?.record(spanOf(attempt, isLost ? 'lost' : outcome))
   deps.log.info(
     {
       ...idsOf(ending.claim),
@@ -39,6 +47,34 @@ export function logAttempt(deps: AttemptLogDeps, attempt: LoggedAttempt, { isLos
     },
     'attempt.finished',
   )
+}
+
+/** A child of the acceptance, in whatever process that was. */
+function spanOf(attempt: LoggedAttempt, outcome: string): SpanRecord {
+  const { ending, durationMs, endedMs, mailer, traceparent } = attempt
+  const { claim } = ending
+  const isFailed = ending.kind === 'finished' && ending.result.kind === 'failed'
+  const error = isFailed ? ending.result.category : undefined
+  const isSmtp = typeof mailer === 'object' && mailer.kind === 'smtp'
+  return {
+    name: 'attempt',
+    kind: 'client',
+    traceparent: continueTrace(traceparent),
+    parent: traceparent,
+    ...{ endedMs, durationMs, error },
+    attributes: {
+      ...messageAttributes(claim),
+      'server.address': isSmtp ? mailer.host : undefined,
+      'server.port': isSmtp ? mailer.port : undefined,
+      'network.protocol.name': isSmtp ? 'smtp' : undefined,
+      'postrider.relay': isSmtp ? undefined : hostOf(mailer),
+      'postrider.mailer_id': claim.mailerId,
+      'postrider.recipient': claim.n,
+      'postrider.attempt': claim.attempt,
+      'postrider.outcome': outcome,
+      'error.type': error,
+    },
+  }
 }
 
 /** A mail server, or a relay provider. */

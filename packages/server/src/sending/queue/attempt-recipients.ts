@@ -5,6 +5,7 @@
  */
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
+import type { Tracing } from '../../platform/tracing/span.ts'
 import type { Claim, ReadMailer } from '../attempt/attempt.ts'
 import { idsOf, logAttempt } from '../attempt/attempt-log.ts'
 import { createReturnPathTokens } from '../attempt/return-path-tokens.ts'
@@ -28,6 +29,7 @@ export interface RecipientAttempts {
 export interface RecipientAttemptsDeps extends RunnerDeps {
   readonly finishes: FinishAttempts
   readonly observe: (o: { outcome: string; durationMs: number }) => void
+  readonly tracing?: Tracing | undefined
   readonly large: Pick<LargeBudget, 'begin'>
   readonly track: (task: Promise<unknown>) => void
   /** An attempt of the queue has ended, or has given its place up. */
@@ -95,11 +97,14 @@ export function createRecipientAttempts(deps: RecipientAttemptsDeps): RecipientA
   }
 
   async function finish(row: LeasedRecipient, ending: Ending, durationMs: number): Promise<void> {
+    const endedMs = Date.now()
     try {
       const ended = await deps.finishes.end(ending)
       deps.failpoints.hit('send.after_finish')
       const { queue, loaded } = row
-      logAttempt(deps, { ending, durationMs, email: loaded.email, mailer: queue.mailer }, ended)
+      const { email, traceparent } = loaded
+      const attempt = { ending, durationMs, endedMs, email, traceparent, mailer: queue.mailer }
+      logAttempt(deps, attempt, ended)
     } catch (error) {
       deps.log.error({ err: error, ...idsOf(ending.claim) }, 'attempt.not_written')
     }

@@ -12,6 +12,7 @@ import type { BucketLeases } from '../../platform/db/index.ts'
 import type { Egress } from '../../platform/egress/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
+import type { Tracing } from '../../platform/tracing/span.ts'
 import type { Relays } from '../../relays/index.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
 import { createPhishing, type PhishingDeps } from '../phishing/create.ts'
@@ -34,6 +35,7 @@ export interface SendQueueDeps extends PhishingDeps {
   readonly trackingUrls: TrackingUrls
   /** By which this service greets. */
   readonly ehloName: string
+  readonly tracing?: Tracing | undefined
   readonly config: PhishingDeps['config'] & {
     readonly authConfirmDelayMs: number
     readonly senderConcurrency: number

@@ -9,6 +9,7 @@
 import { createFairQueue } from '@postrider/runtime/fair-queue'
 import type { Db } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
+import type { Tracing } from '../../platform/tracing/span.ts'
 import type { Claim } from '../attempt/attempt.ts'
 import type { RunAttemptDeps } from '../attempt/run-attempt.ts'
 import type { Ending } from '../results/ending.ts'
@@ -41,6 +42,7 @@ import { forgetMailer } from './queue-mailer.ts'
 import type { WokenQueue } from './queue-wakeups.ts'
 
 export interface SendSchedulerDeps extends Omit<RunAttemptDeps, 'markCommitted' | 'returnPaths'> {
+  readonly tracing?: Tracing | undefined
   readonly db: Db
   readonly keyRing: KeyRing
   readonly trackingUrls: TrackingUrls

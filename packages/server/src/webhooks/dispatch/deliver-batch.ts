@@ -13,12 +13,15 @@ import {
   isWithoutPartition,
 } from '../../platform/db/index.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
+import { continueTrace } from '../../platform/trace.ts'
+import type { Tracing } from '../../platform/tracing/span.ts'
 import { serializeRequest } from '../events/event.ts'
 import type { Cleared } from './operate/clear-store.ts'
 import { type ClearResult, clearStream } from './operate/clear-stream.ts'
 import type { BodyBudget } from './request/body-budget.ts'
 import type { LastRequests } from './request/last-requests.ts'
 import { type MadeRequest, makeRequest, type RequestDeps } from './request/make-request.ts'
+import { requestSpan } from './request/request-span.ts'
 import { SLOW_MS } from './schedule/endpoint-health.ts'
 import {
   type DeliveryPolicy,
@@ -55,6 +58,7 @@ export interface DeliverDeps extends RequestDeps {
   readonly policy: DeliveryPolicy
   /** With a duration when a request was made. */
   readonly observe: (o: { outcome: string; durationMs?: number; events: number }) => void
+  readonly tracing?: Tracing | undefined
 }
 
 export type StepResult =
@@ -197,6 +201,9 @@ interface Sent {
   readonly ready: ReadyDelivery
   readonly made: MadeRequest
   readonly step: DeliveryStep
+  /** As the request had it. */
+  readonly traceparent: string
+  readonly endedMs: number
 }
 
 async function sendDelivery(
@@ -211,14 +218,17 @@ async function sendDelivery(
   for (const event of events) event.body = ''
   const giveBack = deps.bodyBudget.take(delivery, body.length)
   if (giveBack === undefined) return FULL
-  const { traceparent } = delivery
+  // A span has an id of its own, so a repeated request has another than the one before.
+  const isFirst = deps.tracing === undefined || delivery.attempts === 0
+  const traceparent = isFirst ? delivery.traceparent : continueTrace(delivery.traceparent)
   const request = { key: delivery, target, traceparent, body, signal }
   const made = await makeRequest(deps, request).finally(giveBack)
   if (made === 'stopped') return IDLE
   if (made === 'busy') return FULL
   deps.lastRequests.made(delivery.webhookId)
   deps.failpoints.hit('dispatch.after_post')
-  return { ready, made, step: decide(deps, ready, made, body) }
+  const step = decide(deps, ready, made, body)
+  return { ready, made, step, traceparent, endedMs: Date.now() }
 }
 
 /** With what was taken in the same transaction, where the stream may go on and something was there. */
@@ -310,10 +320,12 @@ function decide(
   return decideDelivery(made.outcome, facts, deps.policy, Math.random())
 }
 
-function report(deps: DeliverDeps, { ready, made, step }: Sent, isSettled: boolean): void {
+function report(deps: DeliverDeps, sent: Sent, isSettled: boolean): void {
+  const { ready, made, step, traceparent } = sent
   const { delivery, events } = ready
   const outcome = isSettled ? step.kind : 'superseded'
   deps.observe({ outcome, durationMs: made.durationMs, events: events.length })
+  deps.tracing?.record(requestSpan(sent, outcome))
   deps.log[outcome === 'exhausted' ? 'warn' : 'info'](
     {
       tenant_id: delivery.tenantId,
@@ -326,7 +338,7 @@ function report(deps: DeliverDeps, { ready, made, step }: Sent, isSettled: boole
       outcome,
       wait_ms: 'waitMs' in step ? step.waitMs : undefined,
       duration_ms: made.durationMs,
-      traceparent: delivery.traceparent,
+      traceparent,
     },
     'webhook_delivery.finished',
   )

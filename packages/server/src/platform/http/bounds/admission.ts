@@ -20,6 +20,7 @@ import { newUlid } from '../../ids.ts'
 import type { FailureBudget } from '../../limits/failure-budget.ts'
 import { isSameSecret } from '../../secrets/same-secret.ts'
 import { continueTrace } from '../../trace.ts'
+import type { SpanAttributes, Tracing } from '../../tracing/span.ts'
 import { identifyTenant, type OperatorAccess, tenantHeader } from '../act-for-tenant.ts'
 import { jsonPointer } from '../body/json-body.ts'
 import { ruleOf } from '../sessions/permission-rule.ts'
@@ -70,6 +71,8 @@ declare module 'fastify' {
     isUnderWay: boolean
     /** The limit that refused this request. */
     bound: string | undefined
+    /** Of its span. A request without them has none. */
+    spanAttributes: SpanAttributes | undefined
     /** Asks again what admitted it: for what goes on after the answer has begun. Its guard sets it. */
     admitAgain: ((request: FastifyRequest) => Promise<boolean>) | undefined
     isStillAdmitted(): Promise<boolean>
@@ -98,9 +101,15 @@ export function markRequest(request: FastifyRequest, reply: FastifyReply): void 
   reply.header('cache-control', 'no-store')
 }
 
-export function spanOf({ headers }: FastifyRequest): string {
+/** The caller's `traceparent`, valid or not. */
+export function callersTrace({ headers }: FastifyRequest): string | undefined {
   const { traceparent } = headers
-  return continueTrace(typeof traceparent === 'string' ? traceparent : undefined)
+  return typeof traceparent === 'string' ? traceparent : undefined
+}
+
+export function spanOf(request: FastifyRequest, tracing: Tracing | undefined): string {
+  const header = callersTrace(request)
+  return tracing === undefined ? continueTrace(header) : tracing.continueTrace(header)
 }
 
 /** RFC 9112 §3.2: two make it unclear who is meant. Names stand at the even places. */
