@@ -16,7 +16,7 @@ export interface Link {
 
 /** Of documents: the groups with their pages, by slug. */
 const guides: readonly (readonly [label: string, slugs: readonly string[]])[] = [
-  ['Start', ['start', 'features', 'glossary']],
+  ['Start', ['start', 'features', 'comparison', 'glossary']],
   ['Send', ['sending', 'operations/mailers', 'operations/oauth', 'operations/limits', 'relays']],
   ['Receive', ['inbound', 'mailboxes']],
   ['Track and protect', ['operations/tracking', 'operations/phishing', 'failed-reasons']],

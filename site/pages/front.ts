@@ -48,12 +48,10 @@ ${proofs.map(proofOf).join('\n')}
 
 ## Start
 
-You need Linux or macOS, Node.js 20 or later and npm. The service brings its own PostgreSQL.
+You need Linux or macOS and Node.js 22.19 or later. The service brings its own PostgreSQL. There are a container image and a Debian package, too: [deploy](/operations/deploy/).
 
 \`\`\`sh
-git clone <this repository> postrider && cd postrider
-npm run demo     # one minute: sends mail to a scripted server and shows the webhooks
-npm start        # the service, with its dashboard at http://127.0.0.1:8080/app/
+npx postrider    # the service, with its dashboard at http://127.0.0.1:8080/app/
 \`\`\`
 
 [Send the first email](/start/) · [Everything that works today](/features/) · [All pages as text](/llms.txt)
