@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { findBarriers } from './accessibility.ts'
 import { describeInBrowser } from './in-browser.ts'
-import type { Person } from './scene.ts'
+import { type Person, settle } from './scene.ts'
 
 async function logIn(page: Page, o: Pick<Person, 'email' | 'password'>): Promise<void> {
   await page.getByLabel('Email').fill(o.email)
@@ -20,6 +20,8 @@ describeInBrowser('the login', (scene) => {
     await logIn(page, person)
     await page.waitForURL(`**/app/t/${tenant.tenantId}**`)
     await page.getByRole('heading', { level: 1 }).waitFor()
+    // What is under way when the session ends is refused.
+    await settle(page)
 
     await page.getByRole('button', { name: 'Your account' }).click()
     await page.getByRole('menuitem', { name: 'Log out' }).click()
@@ -27,6 +29,36 @@ describeInBrowser('the login', (scene) => {
     expect(await page.context().cookies()).toEqual([])
     await page.goBack()
     await page.waitForURL('**/app/login**')
+  })
+
+  it('leaves nothing of a person in other tabs when another logs in in the same browser', async () => {
+    const { open, newPerson, origin, stranger, tenant } = scene()
+    const before = await newPerson('owner')
+    const next = await newPerson('owner', { tenantIds: [stranger.tenantId] })
+    const email = 'left.behind@example.com'
+    await tenant.client.addSuppression({ email })
+    const become = ({ email, password }: Person) =>
+      page.context().request.post(`${origin}/ui/session`, { data: { email, password } })
+    const o = { maySeeAll: true, refusals: ['403 /ui/api/'] }
+    const page = await open(`/app/t/${tenant.tenantId}/suppressions`, { person: before, ...o })
+    await page.getByText(email).waitFor()
+
+    const tab = await page.context().newPage()
+    await tab.goto(`${origin}/app/account`)
+    await tab.getByRole('button', { name: 'Your account' }).click()
+    await tab.getByRole('menuitem', { name: 'Log out' }).click()
+    await page.waitForURL('**/app/login**')
+    await logIn(tab, next)
+    await tab.waitForURL(`**/app/t/${stranger.tenantId}**`)
+
+    // Not by the page of the login: the session is another from one moment to the next.
+    await become(before)
+    await page.goto(`${origin}/app/t/${tenant.tenantId}/suppressions`)
+    await page.getByText(email).waitFor()
+    await become(next)
+    await tab.goto(`${origin}/app/account`)
+    await tab.getByText(next.email).first().waitFor()
+    await page.getByText(email).waitFor({ state: 'detached' })
   })
 
   it('says that address or password is wrong, and stays', async () => {

@@ -3,6 +3,7 @@ import { useMantineColorScheme } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { Check, CircleUser, LogOut } from 'lucide-react'
 import { clientOf } from '../session/client.ts'
+import { tellOtherTabs } from '../session/other-tabs.ts'
 import { useSession } from '../session/session.ts'
 import { Menu } from '../ui/controls.ts'
 import { tellFailed } from '../ui/toast.ts'
@@ -31,6 +32,7 @@ export function UserMenu() {
   async function logOut(): Promise<void> {
     try {
       await clientOf().deleteSession()
+      tellOtherTabs()
       // Another document: nothing of what this one knows is left.
       location.assign('/app/login')
     } catch (error) {
