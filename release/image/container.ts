@@ -70,7 +70,7 @@ interface RunOptions {
   readonly command?: readonly string[]
 }
 
-/** `chroot` is at the end, so that the program has the process's id, and gets its signals. */
+/** `chroot` is at the end: the program becomes the first process of its own, as in a container. */
 const ENTER = `
 set -e
 root=$1 user=$2 work=$3 data=$4
@@ -84,6 +84,8 @@ mount --rbind /dev "$root/dev"
 exec chroot --userspec="$user" "$root" /bin/sh -c 'cd "$1"; shift; exec "$@"' sh "$work" "$@"
 `
 
+const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child']
+
 /** The arguments of `unshare`, and the whole environment. */
 export function argvOf(image: UnpackedImage, o: RunOptions) {
   const { User, WorkingDir, Env, Entrypoint, Cmd } = image.config
@@ -93,5 +95,10 @@ export function argvOf(image: UnpackedImage, o: RunOptions) {
   // This machine's programs mount; the image's PATH follows.
   const env: Record<string, string> = { ...own, ...o.env }
   env.PATH = `/usr/sbin:/sbin:${env.PATH}`
-  return { args: ['--mount', '/bin/sh', '-c', ENTER, 'sh', ...args], env }
+  return { args: [...NAMESPACES, '/bin/sh', '-c', ENTER, 'sh', ...args], env }
+}
+
+/** Of the program, as this machine counts: the one child of `unshare`, which ends as the program does. */
+export function programOf(unsharePid: number): number {
+  return Number(readFileSync(`/proc/${unsharePid}/task/${unsharePid}/children`, 'utf8'))
 }

@@ -20,7 +20,7 @@ import { Ajv, type AnySchemaObject } from 'ajv'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readCommit, readPackageJson } from '../npm/project.ts'
 import { type BuiltImage, buildImage, SBOM, USER } from './build-image.ts'
-import { argvOf, type UnpackedImage, unpackImage } from './container.ts'
+import { argvOf, programOf, type UnpackedImage, unpackImage } from './container.ts'
 
 /** What this machine lacks to build an image and to run it, in words. */
 function missing(): string | undefined {
@@ -137,13 +137,18 @@ describe.skipIf(lacking !== undefined)('the container image', () => {
       ...{ ready: /"msg":"service\.started"/, readyTimeoutMs: 60_000 },
     })
     cleanups.push(() => service.kill())
-    // As `docker exec` does it: in the same files.
+    const pid = programOf(service.pid)
+    // As `docker exec` does it.
     const inside = (...command: string[]) => {
       const as = [`--setuid=${USER}`, `--setgid=${USER}`]
-      const into = ['--target', String(service.pid), '--mount', '--root', '--wd', ...as]
+      const into = ['--target', String(pid), '--mount', '--pid', '--root', '--wd', ...as]
       return spawnSync('nsenter', [...into, ...command], { env: run.env, encoding: 'utf8' })
     }
-    return { service, run, inside, origin: `http://127.0.0.1:${port}` }
+    const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
+      process.kill(pid, signal)
+      return service.exited
+    }
+    return { service, pid, run, inside, end, origin: `http://127.0.0.1:${port}` }
   }
 
   const sendOne = async (origin: string, key: string) => {
@@ -174,7 +179,7 @@ describe.skipIf(lacking !== undefined)('the container image', () => {
     const dataDir = join(work, 'data')
     mkdirSync(dataDir, { mode: 0o700 })
     chownSync(dataDir, USER, USER)
-    const { service, run, inside, origin } = await start({}, dataDir)
+    const { service, pid, run, inside, end, origin } = await start({}, dataDir)
     const [key = ''] = /\bpr_[\w-]+/.exec(await service.waitForLine(/\bpr_/)) ?? []
     expect((await fetch(`${origin}/readyz`)).status).toBe(200)
     expect((await fetch(`${origin}/app/`)).status).toBe(200)
@@ -183,12 +188,24 @@ describe.skipIf(lacking !== undefined)('the container image', () => {
     expect(inside(...health)).toMatchObject({ status: 0, stdout: expect.stringContaining('Ready') })
     expect(inside('postrider', 'tenant', 'list').stdout).toContain('default')
     expect(inside('/bin/sh', '-c', ': > /etc/written').status).not.toBe(0)
-    expect(readFileSync(`/proc/${service.pid}/status`, 'utf8')).toMatch(
+    expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(
       new RegExp(`^Uid:\\s${USER}\\s${USER}\\s${USER}\\s${USER}$`, 'm'),
     )
-    expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    expect(await end('SIGTERM')).toEqual({ code: 0, signal: null })
     const alone = argvOf(image, { env: run.env, command: health })
     expect(spawnSync('unshare', alone.args, { env: alone.env }).status).toBe(1)
+  })
+
+  it('starts again with the same data after it was killed, though all processes have the same ids', async () => {
+    const dataDir = join(work, 'killed')
+    mkdirSync(dataDir, { mode: 0o700 })
+    chownSync(dataDir, USER, USER)
+    const env = { POSTRIDER_API_KEY: `image-${randomBytes(16).toString('hex')}` }
+    const killed = await start(env, dataDir)
+    await killed.end('SIGKILL')
+    const again = await start(env, dataDir)
+    await sendOne(again.origin, env.POSTRIDER_API_KEY)
+    expect(await again.end('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 
   it('runs on a PostgreSQL that is elsewhere, and writes no file', async () => {
@@ -198,7 +215,7 @@ describe.skipIf(lacking !== undefined)('the container image', () => {
     await postgres.start()
     cleanups.push(() => postgres.stop())
     const key = `image-${randomBytes(16).toString('hex')}`
-    const { service, origin } = await start({
+    const { end, origin } = await start({
       POSTRIDER_DATABASE_URL: postgres.url,
       POSTRIDER_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
       POSTRIDER_ADMIN_TOKEN: randomBytes(16).toString('hex'),
@@ -206,7 +223,7 @@ describe.skipIf(lacking !== undefined)('the container image', () => {
       POSTRIDER_ROLES: 'api,tracker,sender,dispatcher,janitor',
     })
     await sendOne(origin, key)
-    expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    expect(await end('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 
   it('is made for arm64, too', async () => {
