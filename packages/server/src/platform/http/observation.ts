@@ -144,7 +144,7 @@ function recordSpan(
     kind: 'server',
     traceparent,
     parent: callersTrace(request),
-    endedMs: Date.now(),
+    endedAgoMs: 0,
     durationMs,
     error: failure,
     attributes: {

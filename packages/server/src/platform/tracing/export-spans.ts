@@ -102,7 +102,8 @@ export function exportSpans(
       const context = parseTraceparent(span.traceparent)
       if (context === undefined) return
       own = context
-      const { endedMs, durationMs, error } = span
+      const { durationMs, error } = span
+      const endedMs = Date.now() - span.endedAgoMs
       const made = tracer.startSpan(
         span.name,
         {

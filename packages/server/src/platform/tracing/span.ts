@@ -15,7 +15,8 @@ export interface SpanRecord {
   readonly parent: string | undefined
   /** Of further spans that it works for. */
   readonly links?: readonly string[]
-  readonly endedMs: number
+  /** How long ago it ended, in milliseconds. */
+  readonly endedAgoMs: number
   readonly durationMs: number
   /** Never an address, a subject, a body, or a URL of a tenant. */
   readonly attributes: SpanAttributes

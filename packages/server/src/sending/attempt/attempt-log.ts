@@ -22,7 +22,8 @@ export interface AttemptLogDeps {
 export interface LoggedAttempt {
   readonly ending: Ending
   readonly durationMs: number
-  readonly endedMs: number
+  /** How long ago it ended, by a clock that cannot be set. */
+  readonly endedAgoMs: number
   /** Of the acceptance of its email. */
   readonly traceparent: string
   /** Of the recipient. */
@@ -51,7 +52,7 @@ export function logAttempt(deps: AttemptLogDeps, attempt: LoggedAttempt, { isLos
 
 /** A child of the acceptance, in whatever process that was. */
 function spanOf(attempt: LoggedAttempt, outcome: string): SpanRecord {
-  const { ending, durationMs, endedMs, mailer, traceparent } = attempt
+  const { ending, durationMs, endedAgoMs, mailer, traceparent } = attempt
   const { claim } = ending
   const isFailed = ending.kind === 'finished' && ending.result.kind === 'failed'
   const error = isFailed ? ending.result.category : undefined
@@ -61,7 +62,7 @@ function spanOf(attempt: LoggedAttempt, outcome: string): SpanRecord {
     kind: 'client',
     traceparent: continueTrace(traceparent),
     parent: traceparent,
-    ...{ endedMs, durationMs, error },
+    ...{ endedAgoMs, durationMs, error },
     attributes: {
       ...messageAttributes(claim),
       'server.address': isSmtp ? mailer.host : undefined,

@@ -97,13 +97,14 @@ export function createRecipientAttempts(deps: RecipientAttemptsDeps): RecipientA
   }
 
   async function finish(row: LeasedRecipient, ending: Ending, durationMs: number): Promise<void> {
-    const endedMs = Date.now()
+    const endedMs = monotonicMs()
     try {
       const ended = await deps.finishes.end(ending)
       deps.failpoints.hit('send.after_finish')
       const { queue, loaded } = row
       const { email, traceparent } = loaded
-      const attempt = { ending, durationMs, endedMs, email, traceparent, mailer: queue.mailer }
+      const endedAgoMs = monotonicMs() - endedMs
+      const attempt = { ending, durationMs, endedAgoMs, email, traceparent, mailer: queue.mailer }
       logAttempt(deps, attempt, ended)
     } catch (error) {
       deps.log.error({ err: error, ...idsOf(ending.claim) }, 'attempt.not_written')

@@ -32,7 +32,7 @@ export function requestSpan(
     parent,
     links: others.slice(0, LINKS_MAX),
     durationMs: made.durationMs,
-    endedMs,
+    endedAgoMs: Date.now() - endedMs,
     error,
     attributes: {
       'http.request.method': 'POST',
