@@ -127,7 +127,7 @@ export function useFeedback(): FeedbackWorld {
       failpoints: createFailpoints(undefined),
       disk: noDiskGuard,
       wakeups,
-      noteReports: createReportNotes({ log: silent, metrics }),
+      noteReports: createReportNotes({ log: o.log ?? silent, metrics: o.metrics ?? metrics }),
       inbox: createFeedbackInbox({ db, clock }),
       adapterOf,
       retentionMs: 30 * 86_400_000,
