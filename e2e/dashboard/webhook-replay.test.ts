@@ -40,7 +40,7 @@ describeInBrowser(
       const page = await open(base, { person: await newPerson('developer') })
       const problem = page.getByText('Requests to a webhook fail')
       await problem.waitFor()
-      await page.getByRole('link', { name: 'Look at it' }).click()
+      await page.getByRole('link', { name: /^Look at / }).click()
       await page.waitForURL('**/webhooks**')
       await page.getByText('Failing', { exact: true }).waitFor()
       await page.getByRole('main').getByRole('link', { name: 'Deliveries' }).click()
