@@ -99,6 +99,11 @@ export function requestIdOf(raw: {
 export function markRequest(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('cache-control', 'no-store')
+  // What pages ask for: no browser guesses another type, and no page of another site embeds it.
+  if (request.originalUrl.startsWith('/ui/'))
+    reply
+      .header('x-content-type-options', 'nosniff')
+      .header('cross-origin-resource-policy', 'same-origin')
 }
 
 /** The caller's `traceparent`, valid or not. */

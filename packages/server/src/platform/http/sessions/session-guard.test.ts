@@ -81,6 +81,23 @@ it('names the permission that the content of mail needs, and not the role', asyn
   expect((await call()).statusCode).toBe(200)
 })
 
+it.each([
+  ['its JSON', '/ui/api/v1/json', 200],
+  ['its CSV', '/ui/api/v1/csv', 200],
+  ['a refusal', '/ui/api/v1/nothing', 404],
+  ['what is no operation', '/ui/api/healthz', 404],
+])('lets browsers guess no type, and no other site embed %s', async (_, url, status) => {
+  const config = { auth: 'tenant', scopes: ['read'] } as const
+  app.get('/v1/json', { config }, () => ({}))
+  app.get('/v1/csv', { config }, (_request, reply) => reply.type('text/csv').send('email\r\n'))
+  const answer = await app.inject({ url, headers })
+  expect(answer.statusCode).toBe(status)
+  expect(answer.headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+  })
+})
+
 describe('a call whose body comes slowly', () => {
   const BEARER = { authorization: 'Bearer key' }
   let changes = 0
