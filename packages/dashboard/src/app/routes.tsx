@@ -3,6 +3,7 @@ import {
   createRootRoute,
   createRoute,
   lazyRouteComponent,
+  notFound,
   Outlet,
   redirect,
 } from '@tanstack/react-router'
@@ -95,7 +96,14 @@ const account = createRoute({
 })
 
 /** The pages of a tenant. */
-export const tenantRoute = createRoute({ getParentRoute: () => shellRoute, path: '/t/$tenantId' })
+export const tenantRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/t/$tenantId',
+  beforeLoad({ params: { tenantId } }) {
+    // No header can carry another.
+    if (!/^[\x21-\x7e]{1,64}$/.test(tenantId)) throw notFound()
+  },
+})
 
 const overview = createRoute({
   getParentRoute: () => tenantRoute,
