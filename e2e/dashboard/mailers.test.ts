@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { letterOf } from '../inbound-scene.ts'
 import { findBarriers } from './accessibility.ts'
 import { describeInBrowser } from './in-browser.ts'
+import { settle } from './scene.ts'
 
 const ADDRESS = 'ada@example.com'
 const SLOW = { timeout: 60_000 }
@@ -31,8 +32,10 @@ describeInBrowser('mailers', (scene) => {
         tokens: (user, token) => provider.accepts(user, token),
       },
     })
+    const other = await world.newTenant('Blue Kites')
+    const person = await newPerson('owner', { tenantIds: [tenant.tenantId, other.tenantId] })
     const page = await open(`/app/t/${tenant.tenantId}/mailers`, {
-      person: await newPerson('owner'),
+      person,
       mayVisit: [provider.origin],
       refusals: ['400 /ui/api/v1/oauth/apps'],
     })
@@ -101,6 +104,29 @@ describeInBrowser('mailers', (scene) => {
     expect(mailers.map(({ email, state }) => ({ email, state }))).toEqual([
       { email: ADDRESS, state: 'active' },
     ])
+
+    // Anybody may write such an address: a tab that began no login believes nothing of it, and tests nothing.
+    const back = (tenantId: string, query: string) =>
+      `/app/t/${tenantId}/mailers/connected?${query}`
+    const success = back(tenant.tenantId, `success=true&mailer_id=${mailerId}`)
+    const elsewhere = await open(success, { person })
+    await elsewhere.getByRole('heading', { level: 1, name: ADDRESS }).waitFor()
+    await elsewhere.getByRole('button', { name: 'Run the test' }).waitFor()
+    await settle(elsewhere)
+    expect(await elsewhere.getByRole('main').getByRole('listitem').count()).toBe(0)
+
+    // A login is begun again for its own tenant alone, and is forgotten at the log-out.
+    const declined = page.getByText('The login was declined')
+    const again = page.getByRole('button', { name: 'Try again' })
+    await page.goto(origin + back(other.tenantId, 'success=false&error=access_denied'))
+    await declined.waitFor()
+    expect(await again.count()).toBe(0)
+    await page.goto(origin + back(tenant.tenantId, 'success=false&error=access_denied'))
+    await again.waitFor()
+    await page.getByRole('button', { name: 'Your account' }).click()
+    await page.getByRole('menuitem', { name: 'Log out' }).click()
+    await page.waitForURL('**/app/login')
+    expect(await page.evaluate('sessionStorage.getItem("postrider.oauth-login")')).toBe(null)
   })
 
   it('reads a mailbox by IMAP: added, changed, tested, and removed after a question', async () => {

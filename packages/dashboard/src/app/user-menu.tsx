@@ -2,6 +2,7 @@
 import { useMantineColorScheme } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { Check, CircleUser, LogOut } from 'lucide-react'
+import { forgetStarted } from '../oauth/started-login.ts'
 import { clientOf } from '../session/client.ts'
 import { tellOtherTabs } from '../session/other-tabs.ts'
 import { useSession } from '../session/session.ts'
@@ -32,6 +33,7 @@ export function UserMenu() {
   async function logOut(): Promise<void> {
     try {
       await clientOf().deleteSession()
+      forgetStarted()
       tellOtherTabs()
       // Another document: nothing of what this one knows is left.
       location.assign('/app/login')

@@ -1,6 +1,6 @@
 /**
- * The login that this tab has sent its browser away for, to begin it again where it fails. A browser that stores
- * nothing leads back to the list in its place.
+ * The login that this tab has sent its browser away for: what comes back is believed only for it, and it can be
+ * begun again. It belongs to one person in one tenant, and is forgotten at the log-out.
  */
 import type { OAuthLoginType } from '@postrider/client'
 
@@ -11,20 +11,36 @@ export interface StartedLogin {
   readonly mailer_id?: string
 }
 
+/** Who began it, and for which tenant. */
+export interface Starter {
+  readonly tenantId: string
+  readonly userId: string
+}
+
 const key = 'postrider.oauth-login'
 
-export function keepStarted(login: StartedLogin): void {
+export function keepStarted({ tenantId, userId }: Starter, login: StartedLogin): void {
   try {
-    sessionStorage.setItem(key, JSON.stringify(login))
+    sessionStorage.setItem(key, JSON.stringify({ tenantId, userId, login }))
   } catch {
     // The page to come does without it.
   }
 }
 
-export function lastStarted(): StartedLogin | undefined {
+/** Undefined where the same person began none for the same tenant, or where the browser stores nothing. */
+export function lastStarted({ tenantId, userId }: Starter): StartedLogin | undefined {
   try {
-    return JSON.parse(sessionStorage.getItem(key) ?? 'null') ?? undefined
+    const kept = JSON.parse(sessionStorage.getItem(key) ?? 'null')
+    return kept?.tenantId === tenantId && kept.userId === userId ? kept.login : undefined
   } catch {
     return undefined
+  }
+}
+
+export function forgetStarted(): void {
+  try {
+    sessionStorage.removeItem(key)
+  } catch {
+    // Nothing was stored.
   }
 }

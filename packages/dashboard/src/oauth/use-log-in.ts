@@ -1,6 +1,7 @@
 /** Sends the browser to the provider. It comes back to the page `connected`. */
 import type { OAuthApp } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
+import { useSession } from '../session/session.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { keepStarted, type StartedLogin } from './started-login.ts'
 
@@ -10,6 +11,7 @@ interface Login extends StartedLogin {
 
 export function useLogIn() {
   const { tenantId, client } = useTenant()
+  const { user } = useSession()
   return useMutation({
     async mutationFn(login: Login) {
       const { apps } = await client.listOAuthApps()
@@ -24,7 +26,7 @@ export function useLogIn() {
       const { authorization_url } = await client.oauthLogin({ ...login, redirect_uri: back })
       if (authorization_url === undefined) throw new Error('There is no authorization_url')
       const { allow_duplicate: _, ...started } = login
-      keepStarted(started)
+      keepStarted({ tenantId, userId: user.user_id }, started)
       location.assign(authorization_url)
     },
   })
