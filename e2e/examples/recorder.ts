@@ -38,6 +38,7 @@ const USUAL = new Set([
   'content-length',
   'content-security-policy',
   'content-type',
+  'cross-origin-resource-policy',
   'date',
   'keep-alive',
   'transfer-encoding',
