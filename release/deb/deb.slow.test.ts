@@ -83,7 +83,7 @@ describe.skipIf(lacking !== undefined)('the Debian package', () => {
   const start = async (): Promise<RunningProcess> => {
     const [node, script, ...args] = debian.argvAs('postrider', lineOf('ExecStart'))
     const running = await startProcess({ node, script, args, ready: /"msg":"service\.started"/ })
-    cleanups.push(() => running.kill())
+    cleanups.push(() => running.kill('SIGTERM'))
     return running
   }
 
