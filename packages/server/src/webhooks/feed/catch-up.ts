@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Db } from '../../platform/db/index.ts'
 import { isId, timeOfUlid } from '../../platform/ids.ts'
-import { backMs, type FeedHub, oldestId } from './feed-hub.ts'
+import type { FeedHub } from './feed-hub.ts'
 import {
   type FeedKey,
   type FeedPlace,
@@ -22,6 +22,7 @@ import {
 import type { FrameMemory, Loan } from './frame-memory.ts'
 import { mayFit } from './frames.ts'
 import { inPieces, readFrames } from './read-frames.ts'
+import { backMs, oldestId } from './send-events.ts'
 import { sees } from './snapshot.ts'
 import type { Subscriber } from './subscriber.ts'
 

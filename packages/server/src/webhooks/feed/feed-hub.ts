@@ -5,28 +5,16 @@
  * Where there are some, it writes the next mark, and only then sends them: a reader that comes back with
  * the id of an event finds the same order. A pass that failed goes on where it was: no stream gets an event twice.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Service } from '@postrider/runtime/service'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import { createLoop } from '../../platform/work/loop.ts'
-import {
-  addMark,
-  type FeedKey,
-  type FeedPlace,
-  fromTheFirst,
-  type MadeMark,
-  type Mark,
-  readFeedKeys,
-  readLastMark,
-  readMarksAfter,
-} from './feed-store.ts'
-import { type FrameMemory, isLarge, type Loan } from './frame-memory.ts'
-import { mayFit } from './frames.ts'
-import { inPieces, readFrames } from './read-frames.ts'
+import { addMark, fromTheFirst, type Mark, readLastMark, readMarksAfter } from './feed-store.ts'
+import type { FrameMemory } from './frame-memory.ts'
+import { createEventSender, type OpenMark } from './send-events.ts'
 import type { Subscriber } from './subscriber.ts'
+import { createSubscribers } from './subscribers.ts'
 
 export interface FeedHub extends Service {
   /** From now on; answers when each event that is committed from then on will be sent. */
@@ -41,26 +29,14 @@ export interface FeedHub extends Service {
 }
 
 const PASS_MS = 200
-const PAGE = 500
-/** Of bodies that are read together. */
-const PIECE_OCTETS = 2 * 1024 * 1024
-const TURN_OCTETS = 128 * 1024
 const MARKS_AT_ONCE = 100
 const ROUNDS_MAX = 100
-export const backMs = 24 * 3_600_000
-
 interface Joiner {
   /** Undefined: now. */
   readonly subscriber: Subscriber | undefined
   readonly seq: number | undefined
   readonly resolve: (isJoined: boolean) => void
   readonly reject: (error: unknown) => void
-}
-
-interface Open {
-  readonly mark: MadeMark
-  /** Sent up to here. */
-  after: FeedPlace
 }
 
 export interface FeedHubDeps {
@@ -70,34 +46,15 @@ export interface FeedHubDeps {
 }
 
 export function createFeedHub(o: FeedHubDeps): FeedHub {
-  const subscribers = new Set<Subscriber>()
-  const byTenant = new Map<string, Set<Subscriber>>()
+  const subscribers = createSubscribers()
+  const sender = createEventSender({ db: o.db, memory: o.memory, subscribers })
   let joiners: Joiner[] = []
   let position: Mark | undefined
   /** The mark after the position, while its events are being sent. */
-  let open: Open | undefined
-
-  function leave(subscriber: Subscriber): void {
-    subscribers.delete(subscriber)
-    const own = byTenant.get(subscriber.tenantId)
-    own?.delete(subscriber)
-    if (own?.size === 0) byTenant.delete(subscriber.tenantId)
-  }
-
-  function admit(subscriber: Subscriber, seq: number): void {
-    if (subscriber.isClosed()) return
-    subscriber.sinceSeq = seq
-    subscribers.add(subscriber)
-    const own = byTenant.get(subscriber.tenantId) ?? new Set()
-    byTenant.set(subscriber.tenantId, own.add(subscriber))
-    subscriber.stream.once('close', () => leave(subscriber))
-  }
+  let open: OpenMark | undefined
 
   function endAll(): void {
-    for (const subscriber of subscribers) {
-      subscriber.end()
-      leave(subscriber)
-    }
+    subscribers.endAll()
     for (const joiner of joiners) joiner.reject(new ApiError('unavailable', { retryAfterS: 1 }))
     joiners = []
   }
@@ -110,53 +67,9 @@ export function createFeedHub(o: FeedHubDeps): FeedHub {
     for (const { subscriber, seq, resolve } of waiting) {
       if (seq === undefined) continue
       const isCaughtUp = seq >= latest
-      if (isCaughtUp && subscriber !== undefined) admit(subscriber, seq)
+      if (isCaughtUp && subscriber !== undefined) subscribers.admit(subscriber, seq)
       resolve(isCaughtUp)
     }
-  }
-
-  async function sendUpTo(from: Mark, next: Open): Promise<Mark> {
-    for (;;) {
-      const tenantIds = [...byTenant.keys()]
-      const keys = await readFeedKeys(o.db, {
-        tenantIds,
-        earlier: from.snapshot,
-        later: next.mark.snapshot,
-        after: next.after,
-        idMin: oldestId(),
-        limit: PAGE,
-      })
-      for (const piece of inPieces(keys, PIECE_OCTETS)) {
-        await sendPiece(piece, next.mark.seq)
-        next.after = piece.at(-1) ?? next.after
-      }
-      if (keys.length < PAGE) return next.mark
-    }
-  }
-
-  async function sendPiece(keys: readonly FeedKey[], seq: number): Promise<void> {
-    const takersOf = (key: FeedKey) =>
-      [...(byTenant.get(key.tenantId) ?? [])].filter(
-        ({ sinceSeq, filters }) => sinceSeq < seq && mayFit(key, filters),
-      )
-    const wanted = keys.filter((key) => takersOf(key).length > 0)
-    let octets = 0
-    for (const frame of await readFrames(o.db, wanted)) {
-      const loan = lend(frame.key)
-      for (const subscriber of takersOf(frame.key)) subscriber.send(frame, loan)
-      loan?.leave()
-      octets += frame.key.octets
-      if (octets < TURN_OCTETS) continue
-      octets = 0
-      // A turn of the event loop, in which what was sent goes out to those who read.
-      await nextTurn()
-    }
-  }
-
-  function lend({ tenantId, octets }: FeedKey): Loan | undefined {
-    if (isLarge(octets))
-      for (const subscriber of byTenant.get(tenantId) ?? []) subscriber.giveBackTaken()
-    return o.memory.lend(tenantId, octets)
   }
 
   async function follow(here: Mark): Promise<Mark> {
@@ -165,7 +78,7 @@ export function createFeedHub(o: FeedHubDeps): FeedHub {
       const marks = await readMarksAfter(o.db, at.seq, MARKS_AT_ONCE)
       for (const mark of marks) {
         open ??= { mark, after: fromTheFirst }
-        at = position = await sendUpTo(at, open)
+        at = position = await sender.sendUpTo(at, open)
         open = undefined
       }
       if (marks.length < MARKS_AT_ONCE) return at
@@ -186,29 +99,23 @@ export function createFeedHub(o: FeedHubDeps): FeedHub {
       return true
     }
     if (last.seq !== here.seq) return false
-    const hasNew = fresh.length > 0 || (await hasEvents(here, current))
+    const hasNew = fresh.length > 0 || (await sender.hasEvents(here, current))
     if (!hasNew) return true
     const mark = { seq: here.seq + 1, snapshot: current }
     if (!(await addMark(o.db, mark.seq, current))) return false
     open = { mark, after: fromTheFirst }
-    position = await sendUpTo(here, open)
+    position = await sender.sendUpTo(here, open)
     open = undefined
     joiners = joiners.filter((joiner) => !fresh.includes(joiner))
     for (const { subscriber, resolve } of fresh) {
-      if (subscriber !== undefined) admit(subscriber, mark.seq)
+      if (subscriber !== undefined) subscribers.admit(subscriber, mark.seq)
       resolve(true)
     }
     return true
   }
 
-  async function hasEvents({ snapshot }: Mark, current: MadeMark['snapshot']): Promise<boolean> {
-    const tenantIds = [...byTenant.keys()]
-    const look = { tenantIds, earlier: snapshot, later: current, after: fromTheFirst, limit: 1 }
-    return (await readFeedKeys(o.db, { ...look, idMin: oldestId() })).length > 0
-  }
-
   async function pass(): Promise<void> {
-    if (subscribers.size === 0 && joiners.length === 0) {
+    if (subscribers.all.size === 0 && joiners.length === 0) {
       position = open = undefined
       return
     }
@@ -243,7 +150,7 @@ export function createFeedHub(o: FeedHubDeps): FeedHub {
 
   return {
     ...loop,
-    subscribers,
+    subscribers: subscribers.all,
     endAll,
     async joinNow(subscriber) {
       await join(subscriber, undefined)
@@ -257,9 +164,4 @@ export function createFeedHub(o: FeedHubDeps): FeedHub {
       await loop.stop()
     },
   }
-}
-
-/** An hour more than streams go back. */
-export function oldestId(nowMs = Date.now()): string {
-  return `evt_${ulidAtTime(nowMs - backMs - 3_600_000)}`
 }
