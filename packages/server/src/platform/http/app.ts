@@ -161,6 +161,41 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
     onClosed: observation.bounded,
   })
   o.metrics.gaugeOf('http_connections', 'Connections to the HTTP port', 'state', connections.counts)
+  decorateRequests(app, o)
+  app.setErrorHandler(handleError)
+  admitSlowBodiesAgain(app, monotonicMs)
+  acceptOnlyJson(app)
+  checkSchemas(app)
+  app.addHook('onRoute', ({ url, config }) => {
+    if (config?.takesAnything === true) escapes.add(url)
+  })
+  admitRequests(app, observation)
+  endStalledAnswers(app, timeouts, endUnderWay)
+  const { authenticateKey, adminToken, operatorAccess, sessions } = o
+  if (operatorAccess !== undefined) recordAuditedCalls(app, operatorAccess)
+  const wrongKeys = createFailureBudget({
+    name: 'wrong-keys',
+    failuresMax: wrongKeysMax,
+    windowS: 60,
+    message: 'Too many wrong keys from this address',
+    monotonicMs: o.monotonicMs,
+  })
+  guardRoutes(app, {
+    ...{ authenticateKey, adminToken, operatorAccess, sessions, wrongKeys, underWay, monotonicMs },
+  })
+  const bodies = boundBodies(app, {
+    limits: o.bodyLimits,
+    monotonicMs,
+  })
+  o.metrics.gaugeOf('http_body_bytes', 'Memory that request bodies take', 'state', () => ({
+    taken: bodies.takenBytes(),
+  }))
+  repeatWhileListening(app, timeouts.checkEveryMs, bodies.sweep)
+  return app
+}
+
+/** What a route reads of a request beside what Fastify has. */
+function decorateRequests(app: HttpApp, o: HttpAppOptions): void {
   app.decorateRequest('span', undefined)
   app.decorateRequest('traceparent', {
     getter() {
@@ -192,36 +227,6 @@ export function createHttpApp(o: HttpAppOptions): HttpApp {
       return this.identity
     },
   })
-  app.setErrorHandler(handleError)
-  admitSlowBodiesAgain(app, monotonicMs)
-  acceptOnlyJson(app)
-  checkSchemas(app)
-  app.addHook('onRoute', ({ url, config }) => {
-    if (config?.takesAnything === true) escapes.add(url)
-  })
-  admitRequests(app, observation)
-  endStalledAnswers(app, timeouts, endUnderWay)
-  const { authenticateKey, adminToken, operatorAccess, sessions } = o
-  if (operatorAccess !== undefined) recordAuditedCalls(app, operatorAccess)
-  const wrongKeys = createFailureBudget({
-    name: 'wrong-keys',
-    failuresMax: wrongKeysMax,
-    windowS: 60,
-    message: 'Too many wrong keys from this address',
-    monotonicMs: o.monotonicMs,
-  })
-  guardRoutes(app, {
-    ...{ authenticateKey, adminToken, operatorAccess, sessions, wrongKeys, underWay, monotonicMs },
-  })
-  const bodies = boundBodies(app, {
-    limits: o.bodyLimits,
-    monotonicMs,
-  })
-  o.metrics.gaugeOf('http_body_bytes', 'Memory that request bodies take', 'state', () => ({
-    taken: bodies.takenBytes(),
-  }))
-  repeatWhileListening(app, timeouts.checkEveryMs, bodies.sweep)
-  return app
 }
 
 /** For the watchdog: which request keeps the event loop. */
