@@ -81,7 +81,7 @@ export default defineConfig({
             'site/test/*.slow.test.ts',
             'e2e/**/*.test.ts',
           ],
-          globalSetup,
+          globalSetup: [...globalSetup, 'packages/server/test/prepare-service.ts'],
           // Processes start, and a busy machine takes its time for that.
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   findFreePort,
-  programs,
   type RunningProcess,
   startProcess,
   startService,
+  unbundled,
 } from '@postrider/testkit'
 import { createDatabase } from '@postrider/testkit/database'
 import { afterEach, describe, expect, inject, it } from 'vitest'
@@ -34,7 +34,7 @@ const hosted = (port: number) => ({
 
 async function startWaiting(port: number): Promise<RunningProcess> {
   const ready = /"msg":"database\.not_reachable_yet"/
-  const running = await startProcess({ script: programs.service, env: hosted(port), ready })
+  const running = await startProcess({ script: unbundled.service, env: hosted(port), ready })
   cleanups.push(() => running.kill())
   return running
 }
@@ -67,7 +67,7 @@ describe('a database that does not exist yet', () => {
     const port = await findFreePort()
     const url = new URL(copy.url.replace(/^postgres(ql)?:/, 'http:').replace('@/', '@x/'))
     const running = await startProcess({
-      script: programs.service,
+      script: unbundled.service,
       env: {
         ...hosted(port),
         POSTRIDER_DATABASE_URL: `postgresql://${url.username}:${url.password}@127.0.0.1:${port}${url.pathname}`,
@@ -107,11 +107,11 @@ describe('a port in use', () => {
     await new Promise<void>((resolve) => occupant.listen(port, '127.0.0.1', resolve))
     cleanups.push(() => new Promise((resolve) => occupant.close(resolve)))
     const env = { POSTRIDER_DATA_DIR: dir, POSTRIDER_PORT: String(port) }
-    const failing = await startProcess({ script: programs.service, env })
+    const failing = await startProcess({ script: unbundled.service, env })
     expect(await failing.exited).toEqual({ code: 1, signal: null })
     expect(failing.lines.join('\n')).toMatch(/could not start: .*EADDRINUSE.* POSTRIDER_PORT/)
 
-    const service = await startService({ env: { DATA_DIR: dir } })
+    const service = await startService({ program: unbundled.service, env: { DATA_DIR: dir } })
     cleanups.push(() => service.stop())
     await service.process.waitForLine(/^ {2}pr_[0-9A-Za-z]{49}$/)
   })
@@ -131,7 +131,7 @@ describe('the default port of inbound mail', () => {
       POSTRIDER_HELO_NAME: 'mail',
     }
     const running = await startProcess({
-      script: programs.service,
+      script: unbundled.service,
       env,
       ready: /"service\.started"/,
     })

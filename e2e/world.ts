@@ -2,6 +2,7 @@
  * What the end-to-end tests share: a running service with its embedded database, an SMTP server and
  * a webhook receiver of each test's own, and tenants made over the admin API.
  */
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -74,7 +75,7 @@ type Environment = Readonly<Record<string, string>>
 
 /** `env` without its prefix, `processEnv` by full names: of every process. */
 export function createWorld(env: Environment = {}, processEnv: Environment = {}): World {
-  const dataDir = mkdtempSync(join(tmpdir(), 'postrider-e2e-'))
+  const dataDir = newDataDir()
   const adminToken = randomBytes(24).toString('hex')
   const peers: { close(): Promise<void> }[] = []
   let running: RunningService | undefined
@@ -151,6 +152,15 @@ export function createWorld(env: Environment = {}, processEnv: Environment = {})
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** With a migrated database, where the run has made one (`packages/server/test/prepare-service.ts`). */
+function newDataDir(): string {
+  const dataDir = mkdtempSync(join(tmpdir(), 'postrider-e2e-'))
+  const prepared = process.env.PREPARED_DATA
+  // The server's files belong to another user where tests run as root: `cp -a` keeps owners.
+  if (prepared !== undefined) execFileSync('cp', ['-a', `${prepared}/.`, dataDir])
+  return dataDir
 }
 
 export interface WireEvent {

@@ -34,7 +34,7 @@ export {
   type TokenRequest,
   type TokenScript,
 } from './oauth-server.ts'
-export { programs } from './programs.ts'
+export { programs, unbundled } from './programs.ts'
 export { createRandom, type Random } from './random.ts'
 export { createRawClient, type RawClient } from './raw-client.ts'
 export type { CallbackAttempt, CallbackBatch, CallbackShape } from './relays/callbacks.ts'
