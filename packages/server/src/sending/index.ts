@@ -1,6 +1,5 @@
 /** Sending: accept, queue, attempts, and the record of what was sent. */
 
-export { type EmailSelection, readEmailFilters } from './accept/read-filters.ts'
 export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
 export { getContent } from './content/get-content.ts'
 export { discoverQueues } from './queue/claim/claim-store.ts'
@@ -24,6 +23,7 @@ export {
   readWaitsOf,
   type WholeEmail,
 } from './record/email-store.ts'
+export { type EmailSelection, readEmailFilters } from './record/read-filters.ts'
 export {
   indexOfStatus,
   mayHaveStatus,

@@ -6,7 +6,7 @@ import type { BulkBody, FieldError, RecipientType } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { validationError } from '../../platform/errors.ts'
 import { isUlid } from '../../platform/ids.ts'
-import { type EmailSelection, readEmailFilters } from '../accept/read-filters.ts'
+import { type EmailSelection, readEmailFilters } from '../record/read-filters.ts'
 
 export interface BulkSelection extends Omit<EmailSelection, 'refId'> {
   /** Undefined: whatever the email; empty: none. */
