@@ -17,7 +17,14 @@ import {
   secureModes,
   verifyChange,
 } from './mailers.ts'
-import { webhookHeaders, webhookMethod, webhookUrl } from './webhooks.ts'
+import {
+  signingChange,
+  signingSecret,
+  signingWanted,
+  webhookHeaders,
+  webhookMethod,
+  webhookUrl,
+} from './webhooks.ts'
 
 export const imapConfigTypes = ['imap', 'basic_imap'] as const
 
@@ -110,6 +117,7 @@ const webhookFields = {
   webhook_url: webhookUrl,
   method: Type.Optional(webhookMethod),
   headers: Type.Optional(webhookHeaders),
+  signing: signingWanted,
 }
 export const imapWebhook = closedObject(webhookFields, {
   description:
@@ -165,6 +173,7 @@ export const updateImapBody = changes({
           webhook_url: Type.Optional(webhookUrl),
           method: Type.Optional(orNull(webhookMethod)),
           headers: Type.Optional(orNull(webhookHeaders)),
+          signing: signingChange,
         }),
         Type.Null(),
       ],
@@ -193,10 +202,10 @@ export type UpdateImapBody = Static<typeof updateImapBody>
 export const imapMailerParams = closedObject({ mailer_id: mailerId })
 export type ImapMailerParams = Static<typeof imapMailerParams>
 
-export const configureImapAnswer = answer({ mailer })
+export const configureImapAnswer = answer({ mailer, signing_secret: signingSecret })
 export type ConfigureImapAnswer = Static<typeof configureImapAnswer>
 
-export const updateImapAnswer = answer({ mailer })
+export const updateImapAnswer = answer({ mailer, signing_secret: signingSecret })
 export type UpdateImapAnswer = Static<typeof updateImapAnswer>
 
 export const getImapConfigAnswer = answer({ mailer })

@@ -18,6 +18,10 @@ import {
 } from './common.ts'
 import { domainRecord } from './domains.ts'
 import {
+  isSigned,
+  signingChange,
+  signingSecret,
+  signingWanted,
   webhookHeaders,
   webhookHeadersMax,
   webhookMethod,
@@ -60,6 +64,7 @@ export const configureInboundRoutingBody = closedObject({
   url: webhookUrl,
   method: Type.Optional(webhookMethod),
   headers: Type.Optional(webhookHeaders),
+  signing: signingWanted,
 })
 export type ConfigureInboundRoutingBody = Static<typeof configureInboundRoutingBody>
 
@@ -68,6 +73,7 @@ export const updateInboundDomainBody = changes({
   url: Type.Optional(webhookUrl),
   method: Type.Optional(orNull(webhookMethod)),
   headers: Type.Optional(orNull(webhookHeaders)),
+  signing: signingChange,
   active,
 })
 export type UpdateInboundDomainBody = Static<typeof updateInboundDomainBody>
@@ -112,6 +118,7 @@ export const inboundDomain = closedObject({
   url: Type.String({ description: 'Where its mail goes' }),
   method: webhookMethod,
   headers_present: headersPresent,
+  signing: isSigned,
   active: isActive,
   webhook_id: webhookId,
   state: Type.Enum([...inboundDomainStates], {
@@ -132,10 +139,16 @@ export type InboundDomain = Static<typeof inboundDomain>
 export const listInboundDomainsQuery = pageQuery
 export type ListInboundDomainsQuery = Static<typeof listInboundDomainsQuery>
 
-export const configureInboundRoutingAnswer = answer({ inbound_domain: inboundDomain })
+export const configureInboundRoutingAnswer = answer({
+  inbound_domain: inboundDomain,
+  signing_secret: signingSecret,
+})
 export type ConfigureInboundRoutingAnswer = Static<typeof configureInboundRoutingAnswer>
 
-export const updateInboundDomainAnswer = answer({ inbound_domain: inboundDomain })
+export const updateInboundDomainAnswer = answer({
+  inbound_domain: inboundDomain,
+  signing_secret: signingSecret,
+})
 export type UpdateInboundDomainAnswer = Static<typeof updateInboundDomainAnswer>
 
 export const getInboundDomainAnswer = answer({ inbound_domain: inboundDomain })
@@ -164,12 +177,20 @@ const ownHeaders = stringMap({
   examples: [{ 'X-Webhook-Secret': 'a long random value' }],
 })
 
+const ownSigning = Type.Optional(
+  Type.Boolean({
+    description:
+      'As of a domain; only with a `url` or `headers` of its own, else its mail is signed as the domain says',
+  }),
+)
+
 export const createInboundUsernameBody = closedObject({
   domain: Type.Optional(repeatedDomain),
   username,
   url: Type.Optional(ownUrl),
   method: Type.Optional(webhookMethod),
   headers: Type.Optional(ownHeaders),
+  signing: ownSigning,
 })
 export type CreateInboundUsernameBody = Static<typeof createInboundUsernameBody>
 
@@ -186,6 +207,7 @@ export const updateInboundUsernameBody = changes({
   url: Type.Optional(ownUrl),
   method: Type.Optional(orNull(webhookMethod)),
   headers: Type.Optional(orNull(ownHeaders)),
+  signing: ownSigning,
   active,
 })
 export type UpdateInboundUsernameBody = Static<typeof updateInboundUsernameBody>
@@ -199,6 +221,7 @@ export const inboundUsername = closedObject({
   url: Type.String({ description: "Where its mail goes: its own, or the domain's" }),
   method: webhookMethod,
   headers_present: headersPresent,
+  signing: isSigned,
   active: isActive,
   webhook_id: webhookId,
   url_inherited: Type.Boolean({ description: "Whether `url` is the domain's" }),
@@ -213,10 +236,16 @@ export type InboundUsername = Static<typeof inboundUsername>
 export const listInboundUsernamesQuery = pageQuery
 export type ListInboundUsernamesQuery = Static<typeof listInboundUsernamesQuery>
 
-export const createInboundUsernameAnswer = answer({ inbound_username: inboundUsername })
+export const createInboundUsernameAnswer = answer({
+  inbound_username: inboundUsername,
+  signing_secret: signingSecret,
+})
 export type CreateInboundUsernameAnswer = Static<typeof createInboundUsernameAnswer>
 
-export const updateInboundUsernameAnswer = answer({ inbound_username: inboundUsername })
+export const updateInboundUsernameAnswer = answer({
+  inbound_username: inboundUsername,
+  signing_secret: signingSecret,
+})
 export type UpdateInboundUsernameAnswer = Static<typeof updateInboundUsernameAnswer>
 
 export const getInboundUsernameAnswer = answer({ inbound_username: inboundUsername })

@@ -20,7 +20,7 @@ import {
 } from './common.ts'
 import { mailerConfigTypes } from './events.ts'
 import { relayKinds } from './relays.ts'
-import { webhookMethod } from './webhooks.ts'
+import { isSigned, webhookMethod } from './webhooks.ts'
 
 export const secureModes = ['Auto', 'Tls', 'SSL', 'None'] as const
 export type SecureMode = (typeof secureModes)[number]
@@ -286,11 +286,16 @@ const mailerFacts = {
 const mailboxWebhook = Type.Union(
   [
     closedObject({
+      webhook_id: Type.String({
+        description: 'Identifier of the webhook',
+        examples: ['wh_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+      }),
       webhook_url: Type.String({ description: 'Where its requests go' }),
       method: webhookMethod,
       headers_present: Type.Array(Type.String(), {
         description: 'Names of the custom headers that are sent',
       }),
+      signing: isSigned,
     }),
     Type.Null(),
   ],

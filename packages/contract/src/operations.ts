@@ -174,6 +174,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  rotateSigningSecret: {
+    method: 'POST',
+    path: '/v1/webhook/{webhook_id}/secret',
+    status: 200,
+    auth: 'tenant',
+  },
   sendTestEvent: {
     method: 'POST',
     path: '/v1/webhook/{webhook_id}/test',

@@ -43,6 +43,11 @@ export const reservedWebhookHeaders = [
 ] as const
 export const reservedWebhookHeaderPrefix = 'proxy-'
 
+/** What every signing secret begins with; the base64 of its key follows. */
+export const signingSecretPrefix = 'whsec_'
+/** That sign at once: the current one, and those that were replaced within a day. */
+export const signingSecretsMax = 6
+
 const switched: Readonly<Record<SubscriptionKey, string>> = {
   delivery: "`MAIL_DELIVERED`: the recipient's server has taken the email",
   open: '`MAIL_OPENED`: it was opened (`settings.open_tracking`)',
@@ -106,12 +111,38 @@ export const webhookHeaders = stringMap({
   examples: [{ 'X-Webhook-Secret': 'a long random value' }],
 })
 
+const SIGNED =
+  'the requests have `webhook-id`, `webhook-timestamp` and `webhook-signature` by Standard Webhooks, beside the custom headers, which then must not have these names'
+/** Of a new webhook. */
+export const signingWanted = Type.Optional(
+  Type.Boolean({
+    description: `true: ${SIGNED}. The answer shows \`signing_secret\` once. Left out: requests are not signed`,
+  }),
+)
+/** Of a change. */
+export const signingChange = Type.Optional(
+  Type.Boolean({
+    description: `true: ${SIGNED}. If it was not signed before, the answer shows \`signing_secret\` once; else the secret stays, and rotateSigningSecret replaces it. false: its secrets are deleted`,
+  }),
+)
+/** In an answer. */
+export const isSigned = Type.Optional(
+  Type.Boolean({ description: 'Present, and true, when its requests are signed' }),
+)
+const secretText = Type.String({
+  description:
+    'Shown only in this answer: `whsec_` and the base64 of 32 bytes, as libraries for Standard Webhooks take it',
+  examples: ['whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='],
+})
+export const signingSecret = Type.Optional(secretText)
+
 export const registerWebhookBody = closedObject({
   webhook_url: webhookUrl,
   event: webhookEvent,
   method: webhookMethod,
   headers: Type.Optional(webhookHeaders),
   webhook_options: Type.Optional(webhookOptions),
+  signing: signingWanted,
 })
 export type RegisterWebhookBody = Static<typeof registerWebhookBody>
 
@@ -131,6 +162,7 @@ export const updateWebhookBody = changes({
       ),
     ),
   ),
+  signing: signingChange,
   active: Type.Optional(
     Type.Boolean({
       description:
@@ -148,10 +180,13 @@ const webhookId = Type.String({
   examples: ['wh_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
 })
 
-export const registerWebhookAnswer = answer({ webhook_id: webhookId })
+export const registerWebhookAnswer = answer({
+  webhook_id: webhookId,
+  signing_secret: signingSecret,
+})
 export type RegisterWebhookAnswer = Static<typeof registerWebhookAnswer>
 
-export const updateWebhookAnswer = plainAnswer
+export const updateWebhookAnswer = answer({ signing_secret: signingSecret })
 export type UpdateWebhookAnswer = Static<typeof updateWebhookAnswer>
 
 export const deleteWebhookAnswer = plainAnswer
@@ -201,6 +236,7 @@ export const webhook = closedObject({
   headers_present: Type.Array(Type.String(), {
     description: 'Names of the custom headers',
   }),
+  signing: isSigned,
   created_at: timestamp('When it was registered'),
   updated_at: timestamp('When it was last changed'),
 })
@@ -218,6 +254,12 @@ export const webhookParams = closedObject({
   webhook_id: Type.String({ maxLength: 64, examples: ['wh_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'] }),
 })
 export type WebhookParams = Static<typeof webhookParams>
+
+export const rotateSigningSecretAnswer = answer({
+  signing_secret: secretText,
+  former_until: timestamp('Until when the secret before it signs, too'),
+})
+export type RotateSigningSecretAnswer = Static<typeof rotateSigningSecretAnswer>
 
 /** From the one that explains most: a paused webhook may fail, too. */
 export const webhookStates = [

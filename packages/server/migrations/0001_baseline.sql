@@ -389,6 +389,9 @@ create table webhooks_subscription (
   -- Ordered [name, value] pairs, sealed. The names beside it are not secret.
   headers_sealed text not null,
   header_names   text[] not null,
+  -- The secrets by which its requests are signed, sealed: the current one, and the former ones that sign beside
+  -- it until their time. Null: requests are not signed.
+  signing_sealed text,
   created_at     timestamptz not null default now(),
   updated_at     timestamptz not null default now(),
   primary key (tenant_id, webhook_id),
@@ -402,6 +405,8 @@ create table webhooks_subscription (
 -- configured. The same holds for all indexes that are named `..._sealed_by`.
 create index webhooks_subscription_sealed_by
   on webhooks_subscription (split_part(headers_sealed, '.', 2));
+create index webhooks_subscription_signing_sealed_by
+  on webhooks_subscription (split_part(signing_sealed, '.', 2));
 
 -- The state of a webhook's deliveries. Made with the webhook. The dispatcher deletes the row when the webhook
 -- is gone and nothing is left to settle.

@@ -20,6 +20,7 @@ import { seal } from './relays/accounts/account.ts'
 import { sealedColumns } from './sealed-columns.ts'
 import { createTrackingTokens, trackingKeys } from './tracking/tokens.ts'
 import { sealHeaders } from './webhooks/subscriptions/custom-headers.ts'
+import { newSigning, sealSigning } from './webhooks/subscriptions/signing.ts'
 
 const keyOf = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 const [k1, k2] = [keyOf('k1'), keyOf('k2')]
@@ -114,9 +115,13 @@ async function fill(): Promise<void> {
   )
   await db.query(
     `insert into webhooks_subscription (tenant_id, webhook_id, event, owner, url, method,
-       headers_sealed, header_names)
-     values ($1, 'wh', 'DOMAIN_VERIFICATION', '', 'https://w.test', 'POST', $2, '{X-Key}')`,
-    [tenantId, sealHeaders(ring, { tenantId, webhookId: 'wh' }, [['X-Key', 'v']])],
+       headers_sealed, header_names, signing_sealed)
+     values ($1, 'wh', 'DOMAIN_VERIFICATION', '', 'https://w.test', 'POST', $2, '{X-Key}', $3)`,
+    [
+      tenantId,
+      sealHeaders(ring, { tenantId, webhookId: 'wh' }, [['X-Key', 'v']]),
+      sealSigning(ring, { tenantId, webhookId: 'wh' }, newSigning()),
+    ],
   )
 }
 
@@ -138,6 +143,7 @@ describe('the list of sealed columns', () => {
       'platform/secrets/rotate-keys.ts',
       'relays/accounts/account.ts',
       'webhooks/subscriptions/custom-headers.ts',
+      'webhooks/subscriptions/signing.ts',
     ])
   })
 

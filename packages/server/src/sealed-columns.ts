@@ -17,7 +17,7 @@ import {
   sealedText,
 } from './platform/secrets/index.ts'
 import { accountPlaceOf } from './relays/index.ts'
-import { headersPlaceOf } from './webhooks/index.ts'
+import { headersPlaceOf, signingPlaceOf } from './webhooks/index.ts'
 
 /** What is made of a key and has to outlast it, too. */
 export { trackingKeys } from './tracking/index.ts'
@@ -109,6 +109,14 @@ export const sealedColumns: readonly SealedColumn[] = [
     keys: ['tenant_id', 'webhook_id'],
     placeOf: (row) =>
       headersPlaceOf({ tenantId: String(row.tenant_id), webhookId: String(row.webhook_id) }),
+  }),
+  sealedText({
+    kind: 'webhook signing secrets',
+    table: 'webhooks_subscription',
+    column: 'signing_sealed',
+    keys: ['tenant_id', 'webhook_id'],
+    placeOf: (row) =>
+      signingPlaceOf({ tenantId: String(row.tenant_id), webhookId: String(row.webhook_id) }),
   }),
   derivedKeys,
 ]

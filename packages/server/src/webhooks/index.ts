@@ -35,7 +35,10 @@ export {
 } from './search-store.ts'
 export { sendTestEvent } from './status/send-test-event.ts'
 export { getWebhookStatus } from './status/webhook-status.ts'
-export { changeSubscription } from './subscriptions/change-subscription.ts'
+export {
+  type ChangedSubscription,
+  changeSubscription,
+} from './subscriptions/change-subscription.ts'
 export {
   checkReceiver,
   parseReceiverUrl,
@@ -46,5 +49,7 @@ export { createSubscription } from './subscriptions/create-subscription.ts'
 export { checkHeaders, headersPlaceOf } from './subscriptions/custom-headers.ts'
 export { findIncoming } from './subscriptions/incoming-store.ts'
 export { deleteIncoming, moveIncoming } from './subscriptions/incoming-subscriptions.ts'
+export { toWireSecret } from './subscriptions/list-webhooks.ts'
 export type { WebhookDeps } from './subscriptions/register-webhook.ts'
+export { signingPlaceOf } from './subscriptions/signing.ts'
 export type { Subscription } from './subscriptions/subscription.ts'

@@ -32,7 +32,7 @@ import { redeliver } from './deliveries/redeliver.ts'
 import { countEvents, type ReplayDeps, replayEvents } from './deliveries/replay-events.ts'
 import { mayReadContent } from './log/shown-event.ts'
 import { deleteWebhook } from './subscriptions/delete-webhook.ts'
-import { listWebhooks } from './subscriptions/list-webhooks.ts'
+import { listWebhooks, toWireSecret } from './subscriptions/list-webhooks.ts'
 import { registerWebhook, type WebhookDeps } from './subscriptions/register-webhook.ts'
 import { updateWebhook } from './subscriptions/update-webhook.ts'
 
@@ -77,8 +77,8 @@ function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {
       'rate_limited',
     ],
     async handle({ tenant, body }) {
-      const { webhookId } = await registerWebhook(deps, tenant.tenantId, body)
-      return { message: 'Webhook Created', webhook_id: webhookId }
+      const { webhookId, ...made } = await registerWebhook(deps, tenant.tenantId, body)
+      return { message: 'Webhook Created', webhook_id: webhookId, ...toWireSecret(made) }
     },
   })
 
@@ -98,8 +98,8 @@ function subscriptionRoutes(app: FastifyInstance, deps: WebhookDeps): void {
       'rate_limited',
     ],
     async handle({ tenant, body }) {
-      await updateWebhook(deps, tenant.tenantId, body)
-      return { message: 'Webhook Updated' }
+      const made = await updateWebhook(deps, tenant.tenantId, body)
+      return { message: 'Webhook Updated', ...toWireSecret(made) }
     },
   })
 

@@ -16,7 +16,7 @@ import {
   parseReceiverUrl,
   type WebhookDeps,
 } from '../../webhooks/index.ts'
-import type { RoutedDomain } from './domain.ts'
+import type { Made, RoutedDomain } from './domain.ts'
 import {
   countUnverified,
   getDomain,
@@ -39,10 +39,10 @@ export async function configureInboundRouting(
   deps: InboundDeps,
   tenantId: string,
   body: ConfigureInboundRoutingBody,
-): Promise<RoutedDomain> {
+): Promise<Made<RoutedDomain>> {
   const name = checkName(body.domain)
   if (!name.ok) throw validationError({ path: '/domain', message: name.problem })
-  checkHeaders(body.headers ?? {})
+  checkHeaders(body.headers ?? {}, { isSigned: body.signing })
   const url = parseReceiverUrl(body.url, '/url')
   const key = { tenantId, domain: name.domain }
   const before = await getDomain(deps.db, key)
@@ -53,25 +53,27 @@ export async function configureInboundRouting(
   const wanted = { ...key, id: newUlid(), ownershipToken }
   const findings = await lookUpOwnership(deps, wanted)
   await checkReceiver(deps.receivers, tenantId, url)
-  const { settled, routed } = await deps.db.transaction(async (tx) => {
+  const { settled, routed, signingSecret } = await deps.db.transaction(async (tx) => {
     await lockUnverified(tx, tenantId)
     await lockName(tx, key.domain)
     if (!(await insertDomain(tx, wanted))) throw configured(key.domain)
     const domain = await getDomain(tx, key)
     if (domain === undefined) throw new Error('A row that was just inserted is not there')
-    await createSubscription(tx, deps.keyRing, {
+    const made = await createSubscription(tx, deps.keyRing, {
       tenantId,
       event: 'INCOMING',
       owner: ownerOf(key.domain),
       url: body.url,
       headers: Object.entries(body.headers ?? {}),
+      signing: body.signing,
     })
     const outcome = await settleOwnership(tx, deps, domain, findings)
     if (!outcome.isProven) await checkUnverified(tx, tenantId)
-    return { settled: outcome, routed: await readDomain(tx, tenantId, key.domain) }
+    const read = await readDomain(tx, tenantId, key.domain)
+    return { settled: outcome, routed: read, signingSecret: made.signingSecret }
   })
   logSettled(deps.log, routed.domain, settled)
-  return routed
+  return { ...routed, signingSecret }
 }
 
 async function checkUnverified(tx: Tx, tenantId: string): Promise<void> {

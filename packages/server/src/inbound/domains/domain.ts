@@ -32,6 +32,12 @@ export interface RoutedDomain {
   readonly webhook: Subscription
 }
 
+/** A route that was made or changed. */
+export type Made<Routed> = Routed & {
+  /** When the change made a secret: shown once. */
+  readonly signingSecret?: string | undefined
+}
+
 export interface UsernameKey extends DomainKey {
   readonly username: string
 }

@@ -21,6 +21,7 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../../platform/http/operation.ts'
+import { toWireSecret } from '../../webhooks/index.ts'
 import { configureInboundRouting, type InboundDeps } from './configure-routing.ts'
 import { deleteInboundDomain } from './delete-domain.ts'
 import { getInboundDomain } from './get-domain.ts'
@@ -59,7 +60,8 @@ function domainRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     errors: ['conflict', 'domain_taken', 'too_many_unverified', ...RECEIVER_ERRORS],
     async handle({ tenant, body }) {
       const routed = await configureInboundRouting(deps, tenant.tenantId, body)
-      return { message: 'Inbound Routing Configured', inbound_domain: wire(routed) }
+      const inbound_domain = wire(routed)
+      return { message: 'Inbound Routing Configured', inbound_domain, ...toWireSecret(routed) }
     },
   })
   addOperation(app, 'listInboundDomains', {
@@ -97,7 +99,8 @@ function domainRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     errors: ['domain_taken', ...RECEIVER_ERRORS],
     async handle({ tenant, params, body }) {
       const routed = await updateInboundDomain(deps, tenant.tenantId, params.domain, body)
-      return { message: 'Inbound Domain Updated', inbound_domain: wire(routed) }
+      const inbound_domain = wire(routed)
+      return { message: 'Inbound Domain Updated', inbound_domain, ...toWireSecret(routed) }
     },
   })
   addOperation(app, 'deleteInboundDomain', {
@@ -128,7 +131,8 @@ function usernameRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     errors: ['conflict', ...RECEIVER_ERRORS],
     async handle({ tenant, params, body }) {
       const routed = await createInboundUsername(deps, tenant.tenantId, params.domain, body)
-      return { message: 'Inbound Username Created', inbound_username: toWireUsername(routed) }
+      const inbound_username = toWireUsername(routed)
+      return { message: 'Inbound Username Created', inbound_username, ...toWireSecret(routed) }
     },
   })
   addOperation(app, 'listInboundUsernames', {
@@ -172,7 +176,8 @@ function usernameRoutes(app: FastifyInstance, deps: InboundRoutesDeps): void {
     errors: [...RECEIVER_ERRORS],
     async handle({ tenant, params, body }) {
       const routed = await updateInboundUsername(deps, tenant.tenantId, params, body)
-      return { message: 'Inbound Username Updated', inbound_username: toWireUsername(routed) }
+      const inbound_username = toWireUsername(routed)
+      return { message: 'Inbound Username Updated', inbound_username, ...toWireSecret(routed) }
     },
   })
   addOperation(app, 'deleteInboundUsername', {

@@ -38,11 +38,12 @@ export function toWireUsername({ username, webhook }: RoutedUsername): WireUsern
   }
 }
 
-function webhookFields({ url, headerNames, active, webhookId }: Subscription) {
+function webhookFields({ url, headerNames, active, webhookId, signingSealed }: Subscription) {
   return {
     url,
     method: 'POST' as const,
     headers_present: [...headerNames],
+    ...(signingSealed === undefined ? {} : { signing: true }),
     active,
     webhook_id: webhookId,
   }

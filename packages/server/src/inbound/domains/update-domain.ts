@@ -8,6 +8,7 @@ import type { Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { nullAs } from '../../platform/values/null-as.ts'
 import {
+  type ChangedSubscription,
   changeSubscription,
   checkHeaders,
   checkReceiver,
@@ -16,7 +17,7 @@ import {
 } from '../../webhooks/index.ts'
 import { checkRepeatedDomain } from './check-repeated.ts'
 import type { InboundDeps } from './configure-routing.ts'
-import type { RoutedDomain } from './domain.ts'
+import type { Made, RoutedDomain } from './domain.ts'
 import { touchDomain } from './domain-store.ts'
 import { ownerOf } from './owner.ts'
 import { isCheckDue, lookUpOwnership } from './ownership/look-up-ownership.ts'
@@ -29,27 +30,27 @@ export async function updateInboundDomain(
   tenantId: string,
   name: string,
   body: UpdateInboundDomainBody,
-): Promise<RoutedDomain> {
+): Promise<Made<RoutedDomain>> {
   checkRepeatedDomain(name, body)
-  checkHeaders(body.headers ?? {})
+  checkHeaders(body.headers ?? {}, { isSigned: body.signing })
   const url = body.url === undefined ? undefined : parseReceiverUrl(body.url, '/url')
   const found = await readDomain(deps.db, tenantId, name)
   const { domain } = found
   const findings = isCheckDue(deps, domain) ? await lookUpOwnership(deps, domain) : undefined
   if (url !== undefined && body.url !== found.webhook.url)
     await checkReceiver(deps.receivers, tenantId, url)
-  const { settled, touched, updated } = await deps.db.transaction(async (tx) => {
+  const { settled, webhooks, updated } = await deps.db.transaction(async (tx) => {
     const locked = await lockForSettling(tx, domain)
     if (locked === undefined) throw new ApiError('not_found')
     await touchDomain(tx, domain)
     const outcome = findings && (await settleOwnership(tx, deps, locked, findings))
-    const streams = await changeWebhooks(tx, deps, domain, body)
+    const changes = await changeWebhooks(tx, deps, domain, body)
     const changed = await readDomain(tx, tenantId, domain.domain)
-    return { settled: outcome, touched: streams, updated: changed }
+    return { settled: outcome, webhooks: changes, updated: changed }
   })
   if (settled !== undefined) logSettled(deps.log, domain, settled)
-  deps.wakeups.wake(touched)
-  return updated
+  deps.wakeups.wake(webhooks.touched)
+  return { ...updated, signingSecret: webhooks.signingSecret }
 }
 
 /** The domain's own, and those that follow it. */
@@ -57,8 +58,8 @@ async function changeWebhooks(
   tx: Tx,
   { keyRing }: InboundDeps,
   key: RoutedDomain['domain'],
-  { url, headers, active }: UpdateInboundDomainBody,
-) {
+  { url, headers, active, signing }: UpdateInboundDomainBody,
+): Promise<ChangedSubscription> {
   const { tenantId, domain } = key
   const name = { tenantId, event: 'INCOMING', owner: ownerOf(domain) } as const
   const given = nullAs(headers, {})
@@ -66,10 +67,12 @@ async function changeWebhooks(
     url,
     headers: given && Object.entries(given),
     active,
+    signing,
   })
   if (own === undefined) throw new ApiError('not_found')
   if (url === undefined) return own
   const usernames = await usernamesWithWebhooks(tx, key, { isFollowing: true })
   const owners = usernames.map((username) => ownerOf(domain, username))
-  return [...own, ...(await moveIncoming(tx, { tenantId, owners }, url))]
+  const moved = await moveIncoming(tx, { tenantId, owners }, url)
+  return { ...own, touched: [...own.touched, ...moved] }
 }

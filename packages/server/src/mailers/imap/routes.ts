@@ -10,6 +10,7 @@ import {
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../../platform/http/operation.ts'
+import { toWireSecret } from '../../webhooks/index.ts'
 import { showMailer } from '../mailer-wire.ts'
 import { type RemoveMailerDeps, removeMailer } from '../remove-mailer.ts'
 import { configureImap, type ImapDeps } from './configure/configure-imap.ts'
@@ -36,8 +37,9 @@ export function imapRoutes(app: FastifyInstance, deps: ImapDeps): void {
     answer: configureImapAnswer,
     errors: ['mailer_exists', ...CHECKS],
     async handle({ tenant, body }) {
-      const mailer = await configureImap(deps, tenant.tenantId, body)
-      return { success: true, message: 'Mailer configured', mailer: await showMailer(deps, mailer) }
+      const saved = await configureImap(deps, tenant.tenantId, body)
+      const mailer = await showMailer(deps, saved.mailer)
+      return { success: true, message: 'Mailer configured', mailer, ...toWireSecret(saved) }
     },
   })
   addOperation(app, 'updateIMAP', {
@@ -51,8 +53,9 @@ export function imapRoutes(app: FastifyInstance, deps: ImapDeps): void {
     answer: updateImapAnswer,
     errors: ['conflict', 'mailer_exists', ...CHECKS],
     async handle({ tenant, params, body }) {
-      const mailer = await updateImap(deps, tenant.tenantId, params.mailer_id, body)
-      return { success: true, message: 'Mailer updated', mailer: await showMailer(deps, mailer) }
+      const saved = await updateImap(deps, tenant.tenantId, params.mailer_id, body)
+      const mailer = await showMailer(deps, saved.mailer)
+      return { success: true, message: 'Mailer updated', mailer, ...toWireSecret(saved) }
     },
   })
   addOperation(app, 'getIMAPConfig', {

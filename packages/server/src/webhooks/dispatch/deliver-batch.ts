@@ -221,7 +221,8 @@ async function sendDelivery(
   // A span has an id of its own, so a repeated request has another than the one before.
   const isFirst = deps.tracing === undefined || delivery.attempts === 0
   const traceparent = isFirst ? delivery.traceparent : continueTrace(delivery.traceparent)
-  const request = { key: delivery, target, traceparent, body, signal }
+  const { deliveryId } = delivery
+  const request = { key: delivery, target, deliveryId, traceparent, body, signal }
   const made = await makeRequest(deps, request).finally(giveBack)
   if (made === 'stopped') return IDLE
   if (made === 'busy') return FULL

@@ -3,8 +3,10 @@ import {
   getWebhookStatusAnswer,
   pauseWebhookAnswer,
   resumeWebhookAnswer,
+  rotateSigningSecretAnswer,
   sendTestEventAnswer,
   sendTestEventBody,
+  signingSecretsMax,
   webhookBacklogMax,
   webhookParams,
   webhookTestsMax,
@@ -15,10 +17,11 @@ import type { Db } from '../../platform/db/index.ts'
 import { addOperation } from '../../platform/http/operation.ts'
 import type { RateLimit } from '../../platform/limits/rate-limit.ts'
 import type { Wakeups } from '../dispatch/schedule/wakeups.ts'
+import { type RotateDeps, rotateSigningSecret } from '../subscriptions/rotate-secret.ts'
 import { sendTestEvent, type TestEventDeps } from './send-test-event.ts'
 import { getWebhookStatus, pauseWebhook, resumeWebhook } from './webhook-status.ts'
 
-export interface StatusRoutesDeps extends TestEventDeps {
+export interface StatusRoutesDeps extends TestEventDeps, RotateDeps {
   readonly db: Db
   readonly wakeups: Pick<Wakeups, 'wake'>
   /** Of calls that make a webhook be tried at once: replays count among them. */
@@ -71,6 +74,23 @@ export function statusRoutes(app: FastifyInstance, deps: StatusRoutesDeps): void
       await deps.replayLimit.use(tenantId)
       const status = await record.run(tenantId, () => resumeWebhook(deps, { tenantId, webhookId }))
       return { message: 'Webhook Resumed', status }
+    },
+  })
+
+  addOperation(app, 'rotateSigningSecret', {
+    ...common,
+    summary: 'Replace the signing secret of a webhook',
+    description: `Of any signed webhook of yours, also that of a mailbox or an inbound domain. The new secret signs every request that starts from now on. The one before signs beside it for 24 hours: \`webhook-signature\` then has several signatures with a space between, of which one has to fit. At most ${signingSecretsMax} secrets sign at once: beyond that, and for a webhook that is not signed, the answer is 409.`,
+    answer: rotateSigningSecretAnswer,
+    scopes: ['webhooks'],
+    errors: ['webhook_not_found', 'conflict'],
+    async handle({ tenant: { tenantId }, params: { webhook_id: webhookId } }) {
+      const made = await rotateSigningSecret(deps, { tenantId, webhookId })
+      return {
+        message: 'Signing Secret Replaced',
+        signing_secret: made.signingSecret,
+        former_until: made.formerUntil.toISOString(),
+      }
     },
   })
 

@@ -7,6 +7,7 @@ import { type EventName, eventNames, type TestDelivery } from '@postrider/contra
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError, validationError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
 import type { RateLimit } from '../../platform/limits/rate-limit.ts'
 import { toWebhookAttempt } from '../deliveries/delivery-wire.ts'
 import type { RecordedAttempt } from '../deliveries/record-store.ts'
@@ -45,10 +46,12 @@ export async function sendTestEvent(
     })
   await tests.limit.use(key.tenantId)
   const body = bodyOf(subscription, event, tests.request.clock.now())
-  const { url, headersSealed } = subscription
+  const { url, headersSealed, signingSealed } = subscription
+  // In no log: nobody finds it by this id.
+  const deliveryId = newId('dlv')
   const made = await tests.limiter.run(key.tenantId, () =>
     makeRequest(tests.request, {
-      ...{ key, traceparent, body, target: { url, headersSealed } },
+      ...{ key, deliveryId, traceparent, body, target: { url, headersSealed, signingSealed } },
       signal: new AbortController().signal,
     }),
   )

@@ -9,6 +9,7 @@ import { newId } from '../../platform/ids.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import { insertStream } from '../dispatch/stream-store.ts'
 import { type CustomHeaders, sealHeaders } from './custom-headers.ts'
+import { newSigning, sealSigning } from './signing.ts'
 import type { SubscriptionName, Toggles } from './subscription.ts'
 import { insertSubscription } from './subscription-store.ts'
 
@@ -16,16 +17,25 @@ export interface NewSubscription extends SubscriptionName {
   readonly url: string
   readonly headers: CustomHeaders
   readonly toggles?: Toggles | undefined
+  /** Its requests are signed. */
+  readonly signing?: boolean | undefined
+}
+
+export interface MadeSubscription {
+  readonly webhookId: string
+  /** Of one that is signed: shown once. */
+  readonly signingSecret?: string
 }
 
 /** Fails with a violation of `webhooks_subscription_event_key` when there is one already. */
 export async function createSubscription(
   tx: Tx,
   keyRing: KeyRing,
-  { tenantId, event, owner, url, headers, toggles }: NewSubscription,
-): Promise<{ webhookId: string }> {
+  { tenantId, event, owner, url, headers, toggles, signing: isSigned = false }: NewSubscription,
+): Promise<MadeSubscription> {
   const webhookId = newId('wh')
   const key = { tenantId, webhookId }
+  const signing = isSigned ? newSigning() : undefined
   await insertSubscription(tx, {
     ...key,
     event,
@@ -34,8 +44,9 @@ export async function createSubscription(
     ...(toggles === undefined ? {} : { toggles }),
     headersSealed: sealHeaders(keyRing, key, headers),
     headerNames: headers.map(([name]) => name),
+    ...(signing === undefined ? {} : { signingSealed: sealSigning(keyRing, key, signing) }),
   })
   const mode = event === 'EMAIL_EVENT' ? 'array' : 'single'
   await insertStream(tx, { ...key, bucket: bucketOf(webhookId), mode })
-  return { webhookId }
+  return { webhookId, ...(signing === undefined ? {} : { signingSecret: signing.secret }) }
 }

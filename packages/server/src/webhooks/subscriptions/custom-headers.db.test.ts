@@ -64,7 +64,7 @@ describe('custom headers', () => {
   })
 
   it('custom headers of an inbound configuration are refused under its path', () => {
-    expect(() => checkHeaders({ Host: 'x' }, '/webhook/headers')).toThrow(
+    expect(() => checkHeaders({ Host: 'x' }, { at: '/webhook' })).toThrow(
       expect.objectContaining({
         errors: [{ path: '/webhook/headers/Host', message: 'is a reserved header name' }],
       }),

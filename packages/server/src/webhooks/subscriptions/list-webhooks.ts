@@ -28,7 +28,13 @@ function toWebhook(s: TenantSubscription): Webhook {
     ...(s.isPaused ? { paused: true } : {}),
     ...(s.toggles === undefined ? {} : { options: { events: s.toggles } }),
     headers_present: [...s.headerNames],
+    ...(s.signingSealed === undefined ? {} : { signing: true }),
     created_at: s.createdAt.toISOString(),
     updated_at: s.updatedAt.toISOString(),
   }
+}
+
+/** Beside a webhook: its secret, when the call has made one. */
+export function toWireSecret({ signingSecret }: { readonly signingSecret?: string | undefined }) {
+  return signingSecret === undefined ? {} : { signing_secret: signingSecret }
 }

@@ -10,7 +10,7 @@ import type { KeyRing } from '../../platform/secrets/index.ts'
 import type { Wakeups } from '../dispatch/schedule/wakeups.ts'
 import { checkReceiver, parseReceiverUrl, type ReceiverRules } from './check-receiver.ts'
 import { togglesOf } from './check-toggles.ts'
-import { createSubscription } from './create-subscription.ts'
+import { createSubscription, type MadeSubscription } from './create-subscription.ts'
 import { checkHeaders } from './custom-headers.ts'
 import { findSubscription } from './subscription-store.ts'
 
@@ -25,10 +25,10 @@ export async function registerWebhook(
   { db, keyRing, receivers }: Pick<WebhookDeps, 'db' | 'keyRing' | 'receivers'>,
   tenantId: string,
   body: RegisterWebhookBody,
-): Promise<{ webhookId: string }> {
+): Promise<MadeSubscription> {
   const toggles = togglesOf(body)
   const headers = body.headers ?? {}
-  checkHeaders(headers)
+  checkHeaders(headers, { isSigned: body.signing })
   const url = parseReceiverUrl(body.webhook_url)
   const name = { tenantId, event: body.event, owner: '' }
   if ((await findSubscription(db, name)) !== undefined) throw new ApiError('webhook_exists')
@@ -40,6 +40,7 @@ export async function registerWebhook(
         url: body.webhook_url,
         headers: Object.entries(headers),
         toggles,
+        signing: body.signing,
       }),
     )
   } catch (error) {

@@ -26,6 +26,7 @@ export interface SubscriptionRow {
   options: Toggles | null
   headers_sealed: string
   header_names: string[]
+  signing_sealed: string | null
   created_at: Date
   updated_at: Date
 }
@@ -42,13 +43,14 @@ export function toSubscription(row: SubscriptionRow): Subscription {
     ...(row.options === null ? {} : { toggles: row.options }),
     headersSealed: row.headers_sealed,
     headerNames: row.header_names,
+    ...(row.signing_sealed === null ? {} : { signingSealed: row.signing_sealed }),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
 }
 
 export const SUBSCRIPTION_COLUMNS = `tenant_id, webhook_id, event, owner, url, active, generation, options,
-  headers_sealed, header_names, created_at, updated_at`
+  headers_sealed, header_names, signing_sealed, created_at, updated_at`
 
 export type TenantSubscription = Subscription & {
   readonly event: WebhookEvent
@@ -124,8 +126,9 @@ export type NewSubscriptionRow = Omit<
 export async function insertSubscription(q: Queryable, s: NewSubscriptionRow): Promise<void> {
   await q.query(
     `insert into webhooks_subscription
-       (tenant_id, webhook_id, event, owner, url, method, options, headers_sealed, header_names)
-     values ($1, $2, $3, $4, $5, 'POST', $6, $7, $8)`,
+       (tenant_id, webhook_id, event, owner, url, method, options, headers_sealed, header_names,
+        signing_sealed)
+     values ($1, $2, $3, $4, $5, 'POST', $6, $7, $8, $9)`,
     [
       s.tenantId,
       s.webhookId,
@@ -135,6 +138,7 @@ export async function insertSubscription(q: Queryable, s: NewSubscriptionRow): P
       toJson(s.toggles),
       s.headersSealed,
       s.headerNames,
+      s.signingSealed ?? null,
     ],
   )
 }
@@ -143,7 +147,7 @@ export async function updateSubscription(q: Queryable, s: Subscription): Promise
   await q.query(
     `update webhooks_subscription
         set url = $3, active = $4, generation = $5, options = $6, headers_sealed = $7,
-            header_names = $8, updated_at = now()
+            header_names = $8, signing_sealed = $9, updated_at = now()
       where tenant_id = $1 and webhook_id = $2`,
     [
       s.tenantId,
@@ -154,7 +158,33 @@ export async function updateSubscription(q: Queryable, s: Subscription): Promise
       toJson(s.toggles),
       s.headersSealed,
       s.headerNames,
+      s.signingSealed ?? null,
     ],
+  )
+}
+
+/** For a change of its secrets. Null: it is not signed; undefined: there is no such webhook. */
+export async function lockSigning(
+  tx: Tx,
+  { tenantId, webhookId }: StreamKey,
+): Promise<string | null | undefined> {
+  const { rows } = await tx.query<{ signing_sealed: string | null }>(
+    `select signing_sealed from webhooks_subscription
+      where tenant_id = $1 and webhook_id = $2 for update`,
+    [tenantId, webhookId],
+  )
+  return rows[0]?.signing_sealed
+}
+
+export async function saveSigning(
+  q: Queryable,
+  { tenantId, webhookId }: StreamKey,
+  sealed: string,
+): Promise<void> {
+  await q.query(
+    `update webhooks_subscription set signing_sealed = $3, updated_at = now()
+      where tenant_id = $1 and webhook_id = $2`,
+    [tenantId, webhookId, sealed],
   )
 }
 

@@ -31,6 +31,8 @@ export interface Subscription extends SubscriptionName {
   readonly toggles?: Toggles
   readonly headersSealed: string
   readonly headerNames: readonly string[]
+  /** Present when its requests are signed. */
+  readonly signingSealed?: string | undefined
   readonly createdAt: Date
   readonly updatedAt: Date
 }

@@ -16,26 +16,29 @@ export async function updateWebhook(
   { db, keyRing, receivers, wakeups }: WebhookDeps,
   tenantId: string,
   body: UpdateWebhookBody,
-): Promise<void> {
+): Promise<{ readonly signingSecret?: string }> {
   const { event } = body
   const webhook_options = nullAs(body.webhook_options, {})
   const toggles = webhook_options && togglesOf({ event, webhook_options })
   const headers = nullAs(body.headers, {})
-  checkHeaders(headers ?? {})
+  checkHeaders(headers ?? {}, { isSigned: body.signing })
   const url = body.webhook_url === undefined ? undefined : parseReceiverUrl(body.webhook_url)
   const name = { tenantId, event, owner: '' }
   const known = await findSubscription(db, name)
   if (known === undefined) throw new ApiError('webhook_not_found')
   if (url !== undefined && body.webhook_url !== known.url)
     await checkReceiver(receivers, tenantId, url)
-  const touched = await db.transaction((tx) =>
+  const changed = await db.transaction((tx) =>
     changeSubscription(tx, keyRing, name, {
       url: body.webhook_url,
       headers: headers && Object.entries(headers),
       toggles,
       active: body.active,
+      signing: body.signing,
     }),
   )
-  if (touched === undefined) throw new ApiError('webhook_not_found')
+  if (changed === undefined) throw new ApiError('webhook_not_found')
+  const { touched, ...made } = changed
   wakeups.wake(touched)
+  return made
 }

@@ -14,7 +14,7 @@ import {
 } from '../../../webhooks/index.ts'
 import { checkRepeatedDomain } from '../check-repeated.ts'
 import type { InboundDeps } from '../configure-routing.ts'
-import type { RoutedUsername } from '../domain.ts'
+import type { Made, RoutedUsername } from '../domain.ts'
 import { lockDomain } from '../domain-store.ts'
 import { ownerOf } from '../owner.ts'
 import { readDomain, withWebhook } from '../read-domain.ts'
@@ -27,12 +27,14 @@ export async function createInboundUsername(
   tenantId: string,
   name: string,
   body: CreateInboundUsernameBody,
-): Promise<RoutedUsername> {
+): Promise<Made<RoutedUsername>> {
   checkRepeatedDomain(name, body)
   const checked = checkUsername(body.username)
   if (!checked.ok) throw validationError({ path: '/username', message: checked.problem })
   const { headers = {}, url = null } = body
-  checkHeaders(headers)
+  checkHeaders(headers, { isSigned: body.signing })
+  const hasWebhook = url !== null || Object.keys(headers).length > 0
+  if (body.signing !== undefined && !hasWebhook) throw notItsOwn('signing')
   const receiver = url === null ? undefined : parseReceiverUrl(url, '/url')
   const { domain: found } = await readDomain(deps.db, tenantId, name)
   const { domain } = found
@@ -43,23 +45,31 @@ export async function createInboundUsername(
     const locked = await lockDomain(tx, found)
     if (locked === undefined) throw new ApiError('not_found')
     if (await hasUsernames(tx, key, inboundUsernamesMax)) throw tooMany()
-    const hasWebhook = url !== null || Object.keys(headers).length > 0
     if (!(await insertUsername(tx, { ...key, id: newUlid(), url, hasWebhook })))
       throw created(key.username)
-    if (hasWebhook)
-      await createSubscription(tx, deps.keyRing, {
-        tenantId,
-        event: 'INCOMING',
-        owner: ownerOf(domain, key.username),
-        url: url ?? (await withWebhook(tx, locked)).webhook.url,
-        headers: Object.entries(headers),
-      })
-    return findUsername(tx, key)
+    if (!hasWebhook) return findUsername(tx, key)
+    const { signingSecret } = await createSubscription(tx, deps.keyRing, {
+      tenantId,
+      event: 'INCOMING',
+      owner: ownerOf(domain, key.username),
+      url: url ?? (await withWebhook(tx, locked)).webhook.url,
+      headers: Object.entries(headers),
+      signing: body.signing,
+    })
+    return { ...(await findUsername(tx, key)), signingSecret }
   })
 }
 
 function created(username: string): ApiError {
   return new ApiError('conflict', { message: `The username ${username} exists` })
+}
+
+export function notItsOwn(field: 'active' | 'signing'): ApiError {
+  return validationError({
+    path: `/${field}`,
+    message:
+      "can only be set with a webhook of its own (url or headers): this username uses the domain's",
+  })
 }
 
 function tooMany(): ApiError {

@@ -29,6 +29,12 @@ export interface ImapDeps extends MailerDeps {
   readonly wakeups: Pick<Wakeups, 'wake'>
 }
 
+export interface SavedImap {
+  readonly mailer: ServerMailer
+  /** Of its webhook, when the call has made one: shown once. */
+  readonly signingSecret?: string | undefined
+}
+
 export const IMAP = { protocol: 'IMAP', implicitTlsPort: 993 } as const
 
 /** How a new mailer logs in, and what of it is stored. */
@@ -43,7 +49,7 @@ export async function configureImap(
   deps: ImapDeps,
   tenantId: string,
   body: ConfigureImapBody,
-): Promise<ServerMailer> {
+): Promise<SavedImap> {
   const checked = checkFields(body)
   const mailbox = checkMailboxFields(body, deps.clock.now())
   const errors = [
@@ -78,14 +84,14 @@ export async function configureImap(
     mailbox: { folders: folders.map((path) => newFolder(path, since, baselines?.get(path))) },
   }
   const grant = tried?.credential.grant ?? way.untried
-  const inserted = await deps.db.transaction(async (tx) => {
+  const { inserted, signingSecret } = await deps.db.transaction(async (tx) => {
     const made = await insertOnly(tx, mailer, { isSecondAllowed })
     if (grant !== undefined) await keepGrant(tx, deps.keyRing, made, grant)
-    await saveMailboxWebhook(tx, deps, made, body.webhook)
-    return made
+    const webhook = await saveMailboxWebhook(tx, deps, made, body.webhook)
+    return { inserted: made, signingSecret: webhook.signingSecret }
   })
   deps.wakeMail(inserted)
-  return inserted
+  return { mailer: inserted, signingSecret }
 }
 
 function basicWay(

@@ -8,6 +8,7 @@ import type { Queryable, Tx } from '../../../platform/db/index.ts'
 import { validationError } from '../../../platform/errors.ts'
 import { nullAs } from '../../../platform/values/null-as.ts'
 import {
+  type ChangedSubscription,
   changeSubscription,
   checkHeaders,
   checkReceiver,
@@ -16,11 +17,13 @@ import {
   findIncoming,
   parseReceiverUrl,
   type Subscription,
-  type TouchedStream,
   type WebhookDeps,
 } from '../../../webhooks/index.ts'
 import { canFetch, type Mailer } from '../../mailer.ts'
 import type { MailerKey } from '../../state/state-store.ts'
+
+/** In the body of the mailer. */
+const AT = '/webhook'
 
 /** Null: it is deleted. */
 export type WebhookChange = NonNullable<UpdateImapBody['webhook']> | null
@@ -33,8 +36,8 @@ export async function checkMailboxWebhook(
   known?: Subscription,
 ): Promise<void> {
   if (change === undefined || change === null) return
-  checkHeaders(change.headers ?? {}, '/webhook/headers')
-  const path = '/webhook/webhook_url'
+  checkHeaders(change.headers ?? {}, { at: AT, isSigned: change.signing })
+  const path = `${AT}/webhook_url`
   if (change.webhook_url === undefined) {
     if (known === undefined) throw validationError({ path, message: 'is required' })
     return
@@ -43,25 +46,27 @@ export async function checkMailboxWebhook(
   if (change.webhook_url !== known?.url) await checkReceiver(receivers, tenantId, url)
 }
 
-/** In the transaction of its mailer; the streams are to be woken after the commit. */
+/** In the transaction of its mailer; the touched streams are to be woken after the commit. */
 export async function saveMailboxWebhook(
   tx: Tx,
   { keyRing }: Pick<WebhookDeps, 'keyRing'>,
   { tenantId, mailerId }: MailerKey,
   change: WebhookChange | undefined,
-): Promise<readonly TouchedStream[]> {
-  if (change === undefined) return []
-  if (change === null) return deleteIncoming(tx, { tenantId, owners: [mailerId] })
+): Promise<ChangedSubscription> {
+  if (change === undefined) return { touched: [] }
+  if (change === null)
+    return { touched: await deleteIncoming(tx, { tenantId, owners: [mailerId] }) }
   const name = { tenantId, event: 'INCOMING', owner: mailerId } as const
-  const { webhook_url: url, headers: given } = change
+  const { webhook_url: url, headers: given, signing } = change
   const wanted = nullAs(given, {})
   const headers = wanted && Object.entries(wanted)
-  const touched = await changeSubscription(tx, keyRing, name, { url, headers })
-  if (touched !== undefined) return touched
+  const changed = await changeSubscription(tx, keyRing, name, { url, headers, signing }, AT)
+  if (changed !== undefined) return changed
   if (url === undefined)
-    throw validationError({ path: '/webhook/webhook_url', message: 'is required' })
-  await createSubscription(tx, keyRing, { ...name, url, headers: headers ?? [] })
-  return []
+    throw validationError({ path: `${AT}/webhook_url`, message: 'is required' })
+  const wantedWebhook = { ...name, url, headers: headers ?? [], signing }
+  const { signingSecret } = await createSubscription(tx, keyRing, wantedWebhook)
+  return { touched: [], ...(signingSecret === undefined ? {} : { signingSecret }) }
 }
 
 export async function findMailboxWebhook(
@@ -85,6 +90,12 @@ export async function showWebhooks(
 
 function toWire(webhook: Subscription | undefined): MailboxWebhook {
   if (webhook === undefined) return null
-  const { url, headerNames } = webhook
-  return { webhook_url: url, method: 'POST', headers_present: [...headerNames] }
+  const { webhookId, url, headerNames, signingSealed } = webhook
+  return {
+    webhook_id: webhookId,
+    webhook_url: url,
+    method: 'POST',
+    headers_present: [...headerNames],
+    ...(signingSealed === undefined ? {} : { signing: true }),
+  }
 }

@@ -31,7 +31,7 @@ import { foldersOf, mailboxServerOf, newFolder, withMailboxServer } from '../mai
 import type { WatchedFolder } from '../mailbox-settings.ts'
 import { type CheckedMailbox, checkMailboxFields } from './check-fields.ts'
 import type { Baselines } from './check-mailbox.ts'
-import { type ImapDeps, wakeStreams } from './configure-imap.ts'
+import { type ImapDeps, type SavedImap, wakeStreams } from './configure-imap.ts'
 import { getImap } from './get-imap.ts'
 import { checkMailboxWebhook, findMailboxWebhook, saveMailboxWebhook } from './mailbox-webhook.ts'
 import { type Credential, tryMailbox } from './try-mailbox.ts'
@@ -41,7 +41,7 @@ export async function updateImap(
   tenantId: string,
   mailerId: string,
   body: UpdateImapBody,
-): Promise<ServerMailer> {
+): Promise<SavedImap> {
   if (body.mailer_id != null && body.mailer_id !== mailerId)
     throw validationError({ path: '/mailer_id', message: 'must be the mailer of the path' })
   const checked = checkFields(body)
@@ -82,19 +82,19 @@ export async function updateImap(
     },
   }
   const grant = tried?.credential.grant ?? way.untried
-  const { updated, touched } = await deps.db.transaction(async (tx) => {
+  const { updated, webhook } = await deps.db.transaction(async (tx) => {
     const saved = await saveMailer(tx, deps, next, {
       isAuthenticated: isVerified,
       address: addressBefore(stored, body),
     })
-    if (saved === undefined) return { updated: undefined, touched: [] }
+    if (saved === undefined) return { updated: undefined, webhook: { touched: [] } }
     if (grant !== undefined) await keepGrant(tx, deps.keyRing, saved, grant)
-    return { updated: saved, touched: await saveMailboxWebhook(tx, deps, saved, body.webhook) }
+    return { updated: saved, webhook: await saveMailboxWebhook(tx, deps, saved, body.webhook) }
   })
-  wakeStreams(deps, touched)
+  wakeStreams(deps, webhook.touched)
   if (updated !== undefined) {
     deps.wakeMail(updated)
-    return updated
+    return { mailer: updated, signingSecret: webhook.signingSecret }
   }
   const current = await getServerMailer(deps.db, tenantId, mailerId)
   throw new ApiError(current === undefined ? 'not_found' : 'conflict')

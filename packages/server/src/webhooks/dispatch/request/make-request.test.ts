@@ -33,6 +33,7 @@ async function recordOf(answer: string | EgressError) {
     {
       key,
       target: { url: 'https://hooks.example.test/', headersSealed },
+      deliveryId: 'dlv_1',
       traceparent: '',
       body: '[]',
       signal: new AbortController().signal,

@@ -2,15 +2,23 @@
  * One webhook request (docs/reference/webhooks.md#envelope): what is sent, and what came back as values that
  * can be decided on and stored.
  */
+import { signingSecretPrefix } from '@postrider/contract'
 import type { Clock } from '../../../platform/clock.ts'
 import { type Egress, EgressError, type RequestTimings } from '../../../platform/egress/index.ts'
 import type { Logger } from '../../../platform/log.ts'
 import { type KeyRing, SealedValueError } from '../../../platform/secrets/index.ts'
 import { openHeaders } from '../../subscriptions/custom-headers.ts'
+import {
+  openSigning,
+  SIGNATURE_HEADERS,
+  type Signing,
+  secretsAt,
+} from '../../subscriptions/signing.ts'
 import { type DeliveryOutcome, parseRetryAfter } from '../settle/decide-delivery.ts'
 import type { StreamKey } from '../stream-store.ts'
 import type { Target } from '../take/delivery.ts'
 import { createHeaderMask } from './mask-header-values.ts'
+import { signRequest } from './sign-request.ts'
 import type { Header, OpenTarget, TargetCache } from './target-cache.ts'
 
 /** Of an answer; replacing characters can make it longer than what was read. */
@@ -31,6 +39,8 @@ export interface RequestDeps {
 export interface WebhookRequest {
   readonly key: StreamKey
   readonly target: Target
+  /** Of the delivery: the same when it is repeated. */
+  readonly deliveryId: string
   readonly traceparent: string
   readonly body: string
   readonly signal: AbortSignal
@@ -87,12 +97,18 @@ export async function makeRequest(
         { error: 'url_not_allowed: http: URLs are not allowed here' },
       )
     opened = found
+    const signed = await signatureOf(request, found, at)
     const answer = await deps.egress.request({
       poolKey: key.webhookId,
       url: opened.url,
       method: 'POST',
-      headers: [...opened.before, ['traceparent', request.traceparent], ...opened.after],
-      body: request.body,
+      headers: [
+        ...opened.before,
+        ['traceparent', request.traceparent],
+        ...signed.headers,
+        ...opened.after,
+      ],
+      body: signed.body,
       timeoutMs: deps.timeoutMs,
       signal: request.signal,
     })
@@ -111,7 +127,8 @@ export async function makeRequest(
     if (error instanceof SealedValueError) {
       // The operator has to bring the key back; meanwhile this is a failure like any other.
       deps.log.error({ err: error, webhook_id: key.webhookId }, 'webhook_headers.unreadable')
-      return finish({ kind: 'failed' }, { error: 'configuration: the headers cannot be decrypted' })
+      const what = target.signingSealed === undefined ? 'headers' : 'headers or the signing secret'
+      return finish({ kind: 'failed' }, { error: `configuration: the ${what} cannot be decrypted` })
     }
     if (!(error instanceof EgressError)) throw error
     if (request.signal.aborted || error.code === 'aborted') return 'stopped'
@@ -127,9 +144,23 @@ function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304
 }
 
+/** What is not signed is sent as the text that it is. */
+async function signatureOf(
+  { deliveryId: id, body }: WebhookRequest,
+  { signing }: OpenTarget,
+  at: Date,
+): Promise<{ readonly headers: readonly Header[]; readonly body: string | Buffer }> {
+  if (signing === undefined) return { headers: [], body }
+  const octets = Buffer.from(body)
+  const secrets = secretsAt(signing, at.getTime())
+  return { headers: await signRequest(secrets, { id, at, body: octets }), body: octets }
+}
+
 /** Ours cannot be among the tenant's, save User-Agent, where the tenant's takes its place. */
 function openTarget(keyRing: KeyRing, key: StreamKey, target: Target): OpenTarget {
   const custom = openHeaders(keyRing, key, target.headersSealed)
+  const { signingSealed } = target
+  const signing = signingSealed === undefined ? undefined : openSigning(keyRing, key, signingSealed)
   const hasUserAgent = custom.some(([name]) => name.toLowerCase() === 'user-agent')
   const before: Header[] = [['Content-Type', 'application/json']]
   if (!hasUserAgent) before.push(['User-Agent', 'Postrider'])
@@ -138,9 +169,25 @@ function openTarget(keyRing: KeyRing, key: StreamKey, target: Target): OpenTarge
     url: new URL(target.url),
     before,
     after: custom,
-    names: [...before.map(nameOf), 'traceparent', ...custom.map(nameOf)],
-    mask: createHeaderMask(custom),
+    names: [
+      ...before.map(nameOf),
+      'traceparent',
+      ...(signing === undefined ? [] : SIGNATURE_HEADERS),
+      ...custom.map(nameOf),
+    ],
+    ...(signing === undefined ? {} : { signing }),
+    mask: createHeaderMask([...custom, ...secretsOf(signing)]),
   }
+}
+
+/** A receiver has them, too, and may show its settings in an answer. */
+function secretsOf(signing: Signing | undefined): Header[] {
+  if (signing === undefined) return []
+  const secrets = [signing.secret, ...signing.former.map(({ secret }) => secret)]
+  return secrets.flatMap((secret): Header[] => [
+    ['signing_secret', secret],
+    ['signing_secret', secret.slice(signingSecretPrefix.length)],
+  ])
 }
 
 /**

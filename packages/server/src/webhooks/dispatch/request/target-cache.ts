@@ -1,12 +1,13 @@
 /**
- * What is the same for every request to a webhook, made once: its URL parsed, its headers decrypted,
- * and what hides their values.
+ * What is the same for every request to a webhook, made once: its URL parsed, its headers and
+ * secrets decrypted, and what hides their values.
  *
- * An entry is good for the URL and the sealed headers that it was made from, and for no others, so that
- * a change of either counts at once. Bounded in number and in octets; what was used longest ago goes
+ * An entry is good for the URL and the sealed values that it was made from, and for no others, so that
+ * a change of any counts at once. Bounded in number and in octets; what was used longest ago goes
  * first.
  */
 
+import type { Signing } from '../../subscriptions/signing.ts'
 import type { StreamKey } from '../stream-store.ts'
 import type { Target } from '../take/delivery.ts'
 import type { HeaderMask } from './mask-header-values.ts'
@@ -20,6 +21,8 @@ export interface OpenTarget {
   readonly after: readonly Header[]
   /** Of all of them. */
   readonly names: readonly string[]
+  /** Of a webhook that is signed. */
+  readonly signing?: Signing
   readonly mask: HeaderMask
 }
 
@@ -49,14 +52,16 @@ export function createTargetCache(octetsMax = OCTETS_MAX): TargetCache {
   }
 
   return {
-    get({ tenantId, webhookId }, { url, headersSealed }, open) {
+    get({ tenantId, webhookId }, { url, headersSealed, signingSealed }, open) {
       const known = remove(webhookId)
       const isGood =
         known !== undefined &&
         known.url === url &&
         known.headersSealed === headersSealed &&
+        known.signingSealed === signingSealed &&
         known.tenantId === tenantId
-      const entry = isGood ? known : entryOf({ tenantId, url, headersSealed, opened: open() })
+      const made = { tenantId, url, headersSealed, signingSealed }
+      const entry = isGood ? known : entryOf({ ...made, opened: open() })
       entries.set(webhookId, entry)
       octets += entry.octets
       for (const oldest of entries.keys()) {
@@ -73,7 +78,9 @@ const OVERHEAD_OCTETS = 1_024
 
 function entryOf(entry: Omit<Entry, 'octets'>): Entry {
   const { before, after, names, mask } = entry.opened
-  const texts = [entry.url, entry.headersSealed ?? '', ...[...before, ...after].flat(), ...names]
-  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  const sealed = [entry.headersSealed ?? '', entry.signingSealed ?? '']
+  const texts = [entry.url, ...sealed, ...[...before, ...after].flat(), ...names]
+  // Opened, the secrets are about as long as they are sealed.
+  const length = texts.reduce((sum, text) => sum + text.length, entry.signingSealed?.length ?? 0)
   return { ...entry, octets: OVERHEAD_OCTETS + length + mask.octets }
 }

@@ -30,6 +30,8 @@ export interface OpenDelivery extends StreamKey, FrozenContent {
 export interface Target {
   readonly url: string
   readonly headersSealed: string
+  /** Of a webhook that is signed. */
+  readonly signingSealed?: string | undefined
 }
 
 export type BodyMode = 'array' | 'single'

@@ -118,11 +118,11 @@ export async function havePending(tx: Tx, keys: readonly StreamKey[]): Promise<S
  */
 const LOAD_TARGETS = statement(
   'webhooks.load_targets',
-  `select k.n::integer as n, sub.url, sub.headers_sealed, sub.active, sub.generation, sub.options,
+  `select k.n::integer as n, sub.url, sub.headers_sealed, sub.signing_sealed, sub.active, sub.generation, sub.options,
           due.delivery_id, due.is_parked
      from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
      left join lateral (
-       select webhook_id, url, headers_sealed, active, generation, options
+       select webhook_id, url, headers_sealed, signing_sealed, active, generation, options
          from webhooks_subscription sub
         where sub.tenant_id = k.tenant_id and sub.webhook_id >= k.webhook_id
         order by sub.webhook_id limit 1) sub on sub.webhook_id = k.webhook_id
@@ -136,6 +136,7 @@ interface TargetRow {
   n: number
   url: string | null
   headers_sealed: string
+  signing_sealed: string | null
   active: boolean | null
   generation: number | null
   options: Toggles | null
@@ -163,6 +164,7 @@ export async function loadTargets(tx: Tx, keys: readonly StreamKey[]): Promise<S
     targets[row.n - 1] = {
       url: row.url ?? '',
       headersSealed: row.headers_sealed,
+      ...(row.signing_sealed === null ? {} : { signingSealed: row.signing_sealed }),
       isActive: row.active ?? undefined,
       generation: row.generation ?? 0,
       toggles: row.options ?? undefined,
