@@ -116,6 +116,7 @@ async function webhooks({ call, receiver }: Scene): Promise<void> {
       method: 'POST',
       headers: { 'X-Webhook-Secret': 'a long random value' },
       webhook_options: { events: { delivery: true, bounce: true, smtp_error: true } },
+      signing: true,
     },
   })
   await call('registerWebhook', {
@@ -139,6 +140,7 @@ async function webhooks({ call, receiver }: Scene): Promise<void> {
   await call('pauseWebhook', { params })
   await call('getWebhookStatus', { params })
   await call('resumeWebhook', { params })
+  await call('rotateSigningSecret', { params })
 }
 
 async function mailers({ call, world, receiver, servers }: Scene): Promise<void> {

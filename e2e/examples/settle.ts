@@ -60,6 +60,7 @@ const ULID = /(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])/g
 const SELECTOR = /\bpr-[0-9a-z]{8}\b/g
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\bpr_[0-9A-Za-z]{20,}/g, 'pr_4fTq0ExampleExampleExampleExampleExample'],
+  [/\bwhsec_[0-9A-Za-z+/]{43}=/g, 'whsec_RXhhbXBsZUV4YW1wbGVFeGFtcGxlRXhhbXBsZUU='],
   [/^\d{4}-\d\d-\d\d$/g, '2026-11-20'],
   [/\b\d{4}-\d\d-\d\dT00:00:00\.000Z/g, '2026-11-20T00:00:00.000Z'],
   [/\b(?!2026-11-20T00)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/g, '2026-11-20T13:01:02.123456Z'],

@@ -351,6 +351,7 @@ describe('Postrider', () => {
     ['getWebhookStatus', (client) => client.getWebhookStatus(id), undefined],
     ['pauseWebhook', (client) => client.pauseWebhook(id), undefined],
     ['resumeWebhook', (client) => client.resumeWebhook(id), undefined],
+    ['rotateSigningSecret', (client) => client.rotateSigningSecret(id), undefined],
     [
       'sendTestEvent',
       (client) => client.sendTestEvent({ webhook_id: id, event: 'MAIL_BOUNCE' }),

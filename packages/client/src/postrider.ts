@@ -135,6 +135,7 @@ import type {
   RevokeKeyAnswer,
   RevokeSessionAnswer,
   RotateDomainKeyAnswer,
+  RotateSigningSecretAnswer,
   SearchAnswer,
   SearchQuery,
   SendEmailAnswer,
@@ -822,6 +823,21 @@ export class Postrider {
       {
         method: 'GET',
         path: '/v1/webhook/{webhook_id}/status',
+        parameters: { webhook_id: webhookId },
+      },
+      options,
+    )
+  }
+
+  /** Never repeated: each call makes another secret, and the one before signs on for 24 hours. */
+  rotateSigningSecret(
+    webhookId: string,
+    options?: RequestOptions,
+  ): AnswerPromise<RotateSigningSecretAnswer> {
+    return this.#send(
+      {
+        method: 'POST',
+        path: '/v1/webhook/{webhook_id}/secret',
         parameters: { webhook_id: webhookId },
       },
       options,

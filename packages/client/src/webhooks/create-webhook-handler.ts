@@ -17,6 +17,7 @@ import type { ReceivedEvent } from './event-types.ts'
 import { parseWebhook } from './parse-webhook.ts'
 import { readBody } from './read-body.ts'
 import { createHeaderCheck } from './verify-header.ts'
+import { createSignatureCheck } from './verify-signature.ts'
 import { WebhookError, type WebhookErrorCode } from './webhook-error.ts'
 
 export interface WebhookContext {
@@ -27,10 +28,15 @@ export interface WebhookContext {
 }
 
 interface CommonOptions {
-  /** Name of the header that holds the secret. Without it, everybody is let in. */
+  /** Name of the header that holds the secret. Without it and `signingSecrets`, everybody is let in. */
   readonly header?: string | undefined
   /** Every value that is accepted: two of them while one replaces the other. */
   readonly secrets?: readonly string[] | undefined
+  /**
+   * Every accepted `whsec_…` of a webhook that is registered with `signing`: two of them while one
+   * replaces the other. Requests whose signature does not fit, or is older than 5 minutes, get 401.
+   */
+  readonly signingSecrets?: readonly string[] | undefined
   /**
    * Told why a delivery was not taken, before the answer: what `onEvent` threw, or a
    * `WebhookError`. Of requests without the secret it is told at most once a minute, for anybody can
@@ -77,8 +83,8 @@ export function createWebhookHandler(options: WebhookHandlerOptions): WebhookHan
   return async (request) => {
     if (request.method !== 'POST') return refusal(405, 'Only POST is accepted', { allow: 'POST' })
     if (set.isAuthentic && !set.isAuthentic(request.headers)) {
-      await set.tellStranger(request)
-      return refusal(401, 'Unauthorized', { 'www-authenticate': 'Webhook' })
+      const what = request.headers.has(set.header) ? 'is none of the secrets' : 'is missing'
+      return set.refuseStranger(request, `The header ${set.header} ${what}`)
     }
     if (!isJson(request.headers.get('content-type'))) {
       return refusal(415, 'The content type must be application/json')
@@ -89,7 +95,16 @@ export function createWebhookHandler(options: WebhookHandlerOptions): WebhookHan
 
 /** A misspelt `secrets` must not let everybody in. */
 const names: ReadonlySet<string> = new Set([
-  ...['header', 'secrets', 'onEvent', 'onEvents', 'onError', 'maxBytes', 'timeoutMs'],
+  ...[
+    'header',
+    'secrets',
+    'signingSecrets',
+    'onEvent',
+    'onEvents',
+    'onError',
+    'maxBytes',
+    'timeoutMs',
+  ],
 ])
 
 type OnError = NonNullable<CommonOptions['onError']>
@@ -97,7 +112,7 @@ type Settings = ReturnType<typeof checkOptions>
 type Handle = AllEvents['onEvents']
 
 function checkOptions(options: WebhookHandlerOptions) {
-  const { header, secrets, onEvent, onEvents, onError = report } = options
+  const { header, secrets, signingSecrets, onEvent, onEvents, onError = report } = options
   const { maxBytes = maxBytesDefault, timeoutMs = timeoutMsDefault } = options
   const unknown = Object.keys(options).find((name) => !names.has(name))
   if (unknown !== undefined) {
@@ -118,8 +133,10 @@ function checkOptions(options: WebhookHandlerOptions) {
   }
   const isAuthentic =
     header !== undefined && secrets !== undefined ? createHeaderCheck(header, secrets) : undefined
-  const tellStranger = createStrangerReport(header ?? '', onError)
-  return { isAuthentic, tellStranger, handle, onError, maxBytes, timeoutMs }
+  const checkSignature = signingSecrets && createSignatureCheck({ signingSecrets })
+  const refuseStranger = createStrangerRefusal(onError)
+  const shared = { header: header ?? '', isAuthentic, checkSignature, refuseStranger }
+  return { ...shared, handle, onError, maxBytes, timeoutMs }
 }
 
 /**
@@ -127,20 +144,23 @@ function checkOptions(options: WebhookHandlerOptions) {
  * on one side only, and then the service comes again and again; but anyone who knows the address can
  * come as often.
  */
-function createStrangerReport(header: string, onError: OnError) {
+function createStrangerRefusal(onError: OnError) {
   let toldAtMs = Number.NEGATIVE_INFINITY
   let count = 0
-  return async ({ headers }: Request): Promise<void> => {
+  const report = async ({ headers }: Request, reason: string): Promise<void> => {
     count += 1
     const nowMs = performance.now()
     if (nowMs - toldAtMs < strangerEveryMs) return
     toldAtMs = nowMs
-    const what = headers.has(header) ? 'is none of the secrets' : 'is missing'
     const often = count > 1 ? ` (${count} such requests since the last report)` : ''
     count = 0
-    const error = new WebhookError('unauthorized', `The header ${header} ${what}${often}`)
+    const error = new WebhookError('unauthorized', `${reason}${often}`)
     const { signal } = new AbortController()
     await tell(onError, error, { traceparent: traceparentOf(headers), signal })
+  }
+  return async (request: Request, reason: string): Promise<Response> => {
+    await report(request, reason)
+    return refusal(401, 'Unauthorized', { 'www-authenticate': 'Webhook' })
   }
 }
 
@@ -200,8 +220,12 @@ async function takeEvents(
 ): Promise<Outcome> {
   let events: readonly ReceivedEvent[]
   try {
-    events = parseWebhook(await readBody(request, set.maxBytes, context.signal))
+    const body = await readBody(request, set.maxBytes, context.signal)
+    await set.checkSignature?.(body, request.headers)
+    events = parseWebhook(body)
   } catch (error) {
+    if (error instanceof WebhookError && error.code === 'unauthorized')
+      return { answer: await set.refuseStranger(request, error.message) }
     return refused(error)
   }
   try {

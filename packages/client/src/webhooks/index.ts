@@ -32,4 +32,5 @@ export { type ExampleRequestOptions, exampleEvent, exampleRequest } from './exam
 export { isTerminal } from './is-terminal.ts'
 export { parseWebhook } from './parse-webhook.ts'
 export { type HeadersLike, verifyHeader } from './verify-header.ts'
+export { exampleSignature, type VerifyOptions, verifyWebhook } from './verify-signature.ts'
 export { WebhookError, type WebhookErrorCode } from './webhook-error.ts'

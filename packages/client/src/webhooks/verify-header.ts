@@ -56,6 +56,11 @@ function checkSecret(secret: unknown): string {
   )
 }
 
+/** Its value, when it is there once. */
+export function createHeaderReader(name: string): (headers: HeadersLike) => string | undefined {
+  return (headers) => onlyValueOf(headers, name)
+}
+
 function onlyValueOf(headers: HeadersLike, lowerName: string): string | undefined {
   if (isHeaders(headers)) return headers.get(lowerName) ?? undefined
   const values = Object.entries(headers)

@@ -14,7 +14,7 @@ export type WebhookErrorCode =
   | 'interrupted'
   /** The events were not handled in time. */
   | 'timeout'
-  /** The header is missing, or its value is none of the secrets. */
+  /** The header is missing, or its value is none of the secrets; or the signature does not fit. */
   | 'unauthorized'
 
 export class WebhookError extends Error {

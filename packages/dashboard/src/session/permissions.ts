@@ -50,6 +50,7 @@ export const permissions: Readonly<
   getWebhookStatus: { roles: everyRole },
   pauseWebhook: { roles: operatorOwnerDeveloper },
   resumeWebhook: { roles: operatorOwnerDeveloper },
+  rotateSigningSecret: { roles: operatorOwnerDeveloper },
   sendTestEvent: { roles: operatorOwnerDeveloper },
   listWebhookDeliveries: { roles: everyRole },
   getWebhookDelivery: { roles: everyRole },

@@ -58,6 +58,7 @@ beforeAll(async () => {
   const webhook = await call('POST', '/v1/webhook/register', own.apiKey, {
     ...{ event: 'EMAIL_EVENT', webhook_url: receiver.origin, method: 'POST' },
     webhook_options: { events: { delivery: true } },
+    signing: true,
   })
   const { ref_id: email } = await call('POST', '/v1/email/send', own.apiKey, {
     ...{ from: { email: 'news@example.com' }, to: [{ email: BOB }], subject: 'Hello' },
@@ -149,6 +150,7 @@ const BY_THEMSELVES: Readonly<Record<string, Tried>> = {
   'webhook deliveries --tenant OWN': reads,
   'webhook pause WEBHOOK': writes('cli pauseWebhook OWN'),
   'webhook resume WEBHOOK': writes('cli resumeWebhook OWN'),
+  'webhook secret WEBHOOK': writes('cli rotateSigningSecret OWN'),
   'webhook replay WEBHOOK --ref-id EMAIL': writes('cli replayWebhookEvents OWN'),
   'webhook test WEBHOOK MAIL_BOUNCE': writes('cli sendTestEvent OWN'),
   'secrets rotate --dry-run': reads,

@@ -1,7 +1,9 @@
 import type { WebhookReceiver } from '@postrider/testkit'
+import { Webhook } from 'standardwebhooks'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { newEvent, useWebhookDispatch, type WebhookDispatch } from '../../test/webhook-dispatch.ts'
 import { runCli } from '../cli.ts'
+import { updateWebhook } from '../webhooks/subscriptions/update-webhook.ts'
 
 const SECRET_KEYS = `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`
 
@@ -65,6 +67,27 @@ describe('postrider webhook', () => {
     expect([accepted.code, accepted.out]).toEqual([0, expect.stringMatching(/accepted +yes/)])
     expect(accepted.out).not.toContain('POSTRIDER_')
     expect((await ofA('test', webhookId, 'NONE')).err).toContain('event must be one of')
+  })
+
+  it('replaces the signing secret of a webhook that is signed', async () => {
+    expect((await ofA('secret', webhookId)).err).toContain('The webhook is not signed')
+    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', signing: true })
+    const { code, out } = await ofA('secret', webhookId)
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^whsec_.{43}=\n\nShown only now.*signs, too, until 2/),
+    ])
+    const { signing_secret } = (await ofA('secret', webhookId, '--json')).json()
+    expect((await ofA('test', webhookId, 'MAIL_BOUNCE')).code).toBe(0)
+    const [request] = receiver.requests
+    const headers = Object.fromEntries(
+      ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => [
+        name,
+        request?.header(name) ?? '',
+      ]),
+    )
+    const verified = new Webhook(signing_secret).verify(request?.body.toString() ?? '', headers)
+    expect(verified).toEqual(request?.json)
   })
 
   it('knows no webhook of another tenant', async () => {

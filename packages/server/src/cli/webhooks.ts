@@ -22,6 +22,7 @@ import {
   createTargetCache,
   getWebhookStatus,
   listDeliveries,
+  rotateSigningSecret,
   searchWebhooks,
   sendTestEvent,
 } from '../webhooks/index.ts'
@@ -65,6 +66,13 @@ export function addWebhookCommands(program: Command, deps: WebhookCommandDeps): 
     .action(
       onDatabase((db, id: string, event: string, options: OfTenant) =>
         testResult({ db, ...deps, config: deps.config() }, { id, event }, options),
+      ),
+    )
+  command('secret', 'replace the signing secret; the old one signs beside it for 24 hours')
+    .argument('<webhook_id>')
+    .action(
+      onDatabase((db, id: string, options: OfTenant) =>
+        secretResult(db, deps.config(), id, options),
       ),
     )
   command('deliveries', 'list the newest deliveries')
@@ -122,6 +130,25 @@ async function testResult(
   ]
   const note = test.status === null ? `\n\n${OWN_SETTINGS}` : ''
   return { json: { webhook_id: webhookId, test }, text: `${table(lines)}${note}` }
+}
+
+async function secretResult(
+  db: Db,
+  config: Config,
+  webhookId: string,
+  options: OfTenant,
+): Promise<Result> {
+  const tenantId = await tenantOf(db, webhookId, options)
+  const keyRing = createKeyRing(requireSecrets(config).secretKeys)
+  const { signingSecret, formerUntil } = await audited(db, {
+    ...{ operation: 'rotateSigningSecret', tenantId, target: webhookId },
+    work: () => rotateSigningSecret({ db, keyRing, clock: createClock() }, { tenantId, webhookId }),
+  })
+  const until = formerUntil.toISOString()
+  return {
+    json: { webhook_id: webhookId, signing_secret: signingSecret, former_until: until },
+    text: `${signingSecret}\n\nShown only now. The secret before it signs, too, until ${until}`,
+  }
 }
 
 /** The running service may have been given other variables than this command. */

@@ -661,6 +661,39 @@ describe('createInboundUsername: 201', () => {
   })
 })
 
+describe('[contract 10] a signed route', () => {
+  const secret = /^whsec_/
+
+  it('shows the secret of a domain once, in the answer that makes it', async () => {
+    const made = await configure({ signing: true })
+    expect(made.body).toMatchObject({ inbound_domain: { signing: true } })
+    expect(made.body.signing_secret).toMatch(secret)
+    expect((await update({ signing: true })).body).not.toHaveProperty('signing_secret')
+    expect((await update({ signing: false })).body.inbound_domain).not.toHaveProperty('signing')
+    const again = await update({ signing: true })
+    expect(again.body.signing_secret).toMatch(secret)
+    expect(again.body.signing_secret).not.toBe(made.body.signing_secret)
+    const { status, body } = await update({ headers: { 'webhook-id': 'mine' } })
+    expect([status, body.errors[0].path]).toEqual([400, '/headers/webhook-id'])
+  })
+
+  it('is one of a username only with a webhook of its own', async () => {
+    await configure({ signing: true })
+    const call = (operation: InboundOperation, body: object) =>
+      world.call(operation, { domain: NAME, username: 'support', body })
+    const ofDomain = await call('createInboundUsername', { username: 'support', signing: true })
+    expect([ofDomain.status, ofDomain.body.errors[0].path]).toEqual([400, '/signing'])
+    await call('createInboundUsername', { username: 'support' })
+    const follows = await call('updateInboundUsername', { signing: true })
+    expect([follows.status, follows.body.errors[0].path]).toEqual([400, '/signing'])
+    const own = await call('updateInboundUsername', { signing: true, url: world.url('own') })
+    expect(own.body.inbound_username).toMatchObject({ signing: true, webhook_inherited: false })
+    expect(own.body.signing_secret).toMatch(secret)
+    const another = { username: 'sales', url: world.url('sales'), signing: true }
+    expect((await call('createInboundUsername', another)).body.signing_secret).toMatch(secret)
+  })
+})
+
 describe('updateInboundUsername: 200', () => {
   const change = async (body: object) => {
     const answer = await world.call('updateInboundUsername', {

@@ -218,6 +218,7 @@ describe('configureIMAP: 201', () => {
   it('[contract 5] makes its webhook, and answers only the names of its headers', async () => {
     const mailer = await configured({ webhook: webhook() })
     const shown = {
+      webhook_id: expect.stringMatching(/^wh_/),
       webhook_url: `${receiver.origin}/support`,
       method: 'POST',
       headers_present: ['X-Secret'],
@@ -518,6 +519,29 @@ describe('updateIMAP', () => {
     })
     const gone = await update(mailer_id, { webhook: null })
     expect(gone.body.mailer.webhook).toBeNull()
+  })
+
+  it('[contract 10] shows the signing secret of the webhook once, in the answer that makes it', async () => {
+    const secret = /^whsec_/
+    const first = await configure({ webhook: webhook({ signing: true }) })
+    expect(first.body.signing_secret).toMatch(secret)
+    const { mailer_id } = first.body.mailer
+    expect(first.body.mailer.webhook).toMatchObject({ signing: true })
+    const kept = await update(mailer_id, { webhook: { signing: true } })
+    expect(kept.body).not.toHaveProperty('signing_secret')
+    const headers = { 'Webhook-Id': 'mine' }
+    expect(await update(mailer_id, { webhook: { headers } })).toMatchObject(
+      refused('/webhook/headers/Webhook-Id'),
+    )
+    const off = await update(mailer_id, { webhook: { signing: false, headers } })
+    expect(off.body.mailer.webhook).not.toHaveProperty('signing')
+    expect(await update(mailer_id, { webhook: { signing: true } })).toMatchObject(
+      refused('/webhook/signing'),
+    )
+    await update(mailer_id, { webhook: null })
+    const made = await update(mailer_id, { webhook: webhook({ signing: true }) })
+    expect(made.body.signing_secret).toMatch(secret)
+    expect(made.body.signing_secret).not.toBe(first.body.signing_secret)
   })
 })
 
