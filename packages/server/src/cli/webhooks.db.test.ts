@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { newEvent, useWebhookDispatch, type WebhookDispatch } from '../../test/webhook-dispatch.ts'
 import { runCli } from '../cli.ts'
-import { updateWebhook } from '../webhooks/subscriptions/update-webhook.ts'
+import { changeSubscription } from '../webhooks/index.ts'
 
 const SECRET_KEYS = `k:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')}`
 
@@ -71,7 +71,9 @@ describe('postrider webhook', () => {
 
   it('replaces the signing secret of a webhook that is signed', async () => {
     expect((await ofA('secret', webhookId)).err).toContain('The webhook is not signed')
-    await updateWebhook(world.deps, 'tn_a', { event: 'EMAIL_EVENT', signing: true })
+    const name = { tenantId: 'tn_a', event: 'EMAIL_EVENT', owner: '' } as const
+    const { db, keyRing } = world.deps
+    await db.transaction((tx) => changeSubscription(tx, keyRing, name, { signing: true }))
     const { code, out } = await ofA('secret', webhookId)
     expect([code, out]).toEqual([
       0,
