@@ -231,6 +231,14 @@ async function emails({ call, receiver }: Scene): Promise<string> {
     headers: { 'Idempotency-Key': 'order-1234' },
     body: letter,
   })
+  await call('sendBatch', {
+    body: {
+      messages: [
+        { ...letter, subject: 'Your order 1235', idempotency_key: 'order-1235' },
+        { ...letter, from: { email: 'nobody@example.net' }, idempotency_key: 'order-1236' },
+      ],
+    },
+  })
   const told = (event: string) =>
     receiver.waitUntil(
       // A test event is one, too, and may come before.

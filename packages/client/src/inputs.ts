@@ -1,6 +1,7 @@
 /** What operations take, where it is more than the body or query of the contract. */
 import type {
   AddSuppressionBody,
+  BatchMessageBody,
   CancelEmailsBody,
   ConfigureImapBody,
   ConfigureRelayBody,
@@ -20,6 +21,7 @@ import type {
   ReplayWebhookEventsBody,
   RescueEmailsBody,
   RetryEmailsBody,
+  SendBatchBody,
   SendEmailBody,
   SendTestEventBody,
   SetMailerActiveBody,
@@ -38,6 +40,9 @@ import type { Upload } from './core/request.ts'
 import type { WithTimes } from './core/times.ts'
 
 export type SendEmailInput = WithTimes<SendEmailBody, 'send_at'>
+export type SendBatchInput = Omit<SendBatchBody, 'messages'> & {
+  readonly messages: readonly WithTimes<BatchMessageBody, 'send_at'>[]
+}
 type Filtered = {
   filter?: { startCreatedAt?: string | undefined; endCreatedAt?: string | undefined } | undefined
 }

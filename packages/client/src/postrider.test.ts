@@ -70,6 +70,12 @@ describe('Postrider', () => {
     [keyof typeof operations, (client: Postrider) => Promise<unknown>, unknown, query?: string]
   >([
     ['sendEmail', (client) => client.sendEmail(email), email],
+    [
+      'sendBatch',
+      (client) =>
+        client.sendBatch({ messages: [{ ...email, idempotency_key: 'k' }], atomic: true }),
+      { messages: [{ ...email, idempotency_key: 'k' }], atomic: true },
+    ],
     ['cancelScheduledEmail', (client) => client.cancelScheduledEmail(id), undefined],
     ['registerWebhook', (client) => client.registerWebhook(registration), registration],
     [
@@ -543,6 +549,21 @@ describe('sendEmail', () => {
   })
 })
 
+describe('sendBatch', () => {
+  it('gives each message a key over its attempts, or leaves that of the caller', async () => {
+    const server = await startScriptedServer(drop, ok)
+    const client = new Postrider({ apiKey: 'k', basePath: server.url })
+    await client.sendBatch({ messages: [email, { ...email, idempotency_key: 'order-1' }, email] })
+    expect(server.requests[1]?.body).toBe(server.requests[0]?.body)
+    const { messages } = JSON.parse(server.requests[0]?.body ?? '')
+    const keys = messages.map((one: { idempotency_key: string }) => one.idempotency_key)
+    expect(keys[1]).toBe('order-1')
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
+    expect(keys[2]).not.toBe(keys[0])
+    expect(server.requests[0]?.headers).not.toHaveProperty('idempotency-key')
+  })
+})
+
 describe.each(['subscribeEmail', 'unsubscribeEmail', 'deleteSuppression'] as const)(
   '%s',
   (operation) => {
@@ -577,6 +598,11 @@ describe('parameters that are times', () => {
     ['getStatistics', (client, start) => client.getStatistics({ start })],
     ['replayWebhookEvents', (client, start) => client.replayWebhookEvents({ start })],
     ['sendEmail', (client, send_at) => client.sendEmail({ ...email, send_at })],
+    [
+      'sendBatch',
+      (client, send_at) =>
+        client.sendBatch({ messages: [{ ...email, send_at, idempotency_key: 'k' }] }),
+    ],
   ]
 
   it.each(operations)('accept a Date as well as text in %s', async (_, run) => {

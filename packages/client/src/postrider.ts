@@ -138,6 +138,7 @@ import type {
   RotateSigningSecretAnswer,
   SearchAnswer,
   SearchQuery,
+  SendBatchAnswer,
   SendEmailAnswer,
   SendTestEventAnswer,
   SetMailerActiveAnswer,
@@ -224,6 +225,30 @@ export class Postrider {
     return this.#send(
       { method: 'POST', path: '/v1/email/send', body: payload, honoursIdempotencyKey: true },
       { ...options, idempotencyKey: options?.idempotencyKey ?? randomKey() },
+    )
+  }
+
+  /**
+   * Each message always has an `idempotency_key`, the caller's or a fresh one: an answer that got lost does
+   * not mean that nothing was accepted, and a repetition must not send a message twice. Look at each result:
+   * one with `code` was not accepted.
+   */
+  sendBatch(
+    payload: inputs.SendBatchInput,
+    options?: Omit<RequestOptions, 'idempotencyKey'>,
+  ): AnswerPromise<SendBatchAnswer> {
+    const messages = payload.messages.map((message) => ({
+      ...message,
+      idempotency_key: message.idempotency_key ?? randomKey(),
+    }))
+    return this.#send(
+      {
+        method: 'POST',
+        path: '/v1/email/batch',
+        body: { ...payload, messages },
+        isIdempotent: true,
+      },
+      options,
     )
   }
 

@@ -29,9 +29,11 @@ export const componentNames: Readonly<Record<string, string>> = {
 
 /** Of shapes that do not say themselves what they are. */
 export const componentDescriptions: Readonly<Record<string, string>> = {
+  AcceptedMessage: 'A message of a batch that was accepted',
   Address: 'An address with its display name',
   ApiKey: 'A key of the API, without its secret',
   Attachment: 'A file that goes with the message',
+  BatchMessageBody: 'An email of a batch',
   Content: 'A part of the message',
   DeliveredEvent: 'An event of a delivery',
   Domain: 'A sending domain',
@@ -54,6 +56,7 @@ export const componentDescriptions: Readonly<Record<string, string>> = {
   PlainAnswer: 'It was done; there is nothing more to tell',
   PhishingSettings: 'Settings of phishing protection',
   Recipient: 'A recipient, and where it stands',
+  RefusedMessage: 'A message of a batch that was not accepted, and why',
   RefusedLine: 'A line of a file that was passed over',
   SendSettings: 'How it is sent, and what is told of it',
   SmtpConfigChange: 'What changes; the rest stays',

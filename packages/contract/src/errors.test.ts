@@ -28,6 +28,7 @@ describe('errorCatalogue', () => {
     )
     expect(statuses).toStrictEqual({
       validation_failed: 400,
+      batch_refused: 400,
       invalid_json: 400,
       bad_request: 400,
       at_least_one_event_required: 400,

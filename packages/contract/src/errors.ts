@@ -59,6 +59,12 @@ export const errorCatalogue = {
     cause: 'One address occurs twice in `to`, `cc` and `bcc` together. Case does not matter.',
     fix: 'Remove the repetition named in `errors`.',
   },
+  batch_refused: {
+    status: 400,
+    message: 'No message was accepted: a message of the batch is refused',
+    cause: 'With `atomic`, at least one message of a batch is refused, so none is accepted.',
+    fix: 'Correct the messages named in `errors`, such as `/messages/3/subject`, and send the whole batch again.',
+  },
   unauthorized: {
     status: 401,
     message: 'Unauthorized',
@@ -155,7 +161,8 @@ export const errorCatalogue = {
   payload_too_large: {
     status: 413,
     message: 'Payload Too Large',
-    cause: 'The body is larger than 1 MiB, or than 40 MiB on `/v1/email/send`.',
+    cause:
+      'The body is larger than 1 MiB, or than 40 MiB on `/v1/email/send` and `/v1/email/batch`.',
     fix: 'Send less in one request.',
   },
   uri_too_long: {

@@ -18,6 +18,12 @@ export const operations = {
     status: 202,
     auth: 'tenant',
   },
+  sendBatch: {
+    method: 'POST',
+    path: '/v1/email/batch',
+    status: 202,
+    auth: 'tenant',
+  },
   cancelScheduledEmail: {
     method: 'DELETE',
     path: '/v1/email/{ref_id}/schedule',

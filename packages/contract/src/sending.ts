@@ -8,6 +8,7 @@
  */
 import { type Static, Type } from 'typebox'
 import { answer, closedObject, jsonObject, jsonObjectOrNull, stringMap } from './common.ts'
+import { errorCodes, fieldError } from './errors.ts'
 import { emailLengthMax } from './mailers.ts'
 
 /** Over `to`, `cc` and `bcc` together. */
@@ -40,6 +41,8 @@ export const templateDataBytesMax = 1024 * 1024
 export const sendAtAheadMsMax = 30 * 24 * 60 * 60 * 1000
 export const sendAtPastMsMax = 5 * 60 * 1000
 export const idempotencyKeyLengthMax = 255
+/** Of one batch. */
+export const batchMessagesMax = 500
 
 /** Names, in lower case, that the service writes itself. */
 export const reservedEmailHeaders = [
@@ -271,6 +274,62 @@ export const sendEmailAnswer = answer({
   recipients: Type.Array(acceptedRecipient, { description: 'All, in the order of the request' }),
 })
 export type SendEmailAnswer = Static<typeof sendEmailAnswer>
+
+export const batchMessageBody = closedObject({
+  ...sendEmailBody.properties,
+  idempotency_key: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: idempotencyKeyLengthMax,
+      description:
+        'What the header `Idempotency-Key` is to sendEmail: visible ASCII, kept for 24 hours, with the same meaning for both operations',
+      examples: ['order-1234'],
+    }),
+  ),
+})
+export type BatchMessageBody = Static<typeof batchMessageBody>
+
+export const sendBatchBody = closedObject({
+  messages: Type.Array(batchMessageBody, {
+    minItems: 1,
+    maxItems: batchMessagesMax,
+    description: 'Each is the body of a sendEmail, and is judged for itself',
+  }),
+  atomic: Type.Optional(
+    Type.Boolean({
+      description: 'Accepts all messages or none. Each for itself when left out',
+    }),
+  ),
+})
+export type SendBatchBody = Static<typeof sendBatchBody>
+
+const batchIndex = Type.Integer({ description: 'Place of the message in `messages`, from 0' })
+
+export const acceptedMessage = closedObject({
+  index: batchIndex,
+  ref_id: Type.String({ description: 'Reference id; every event of the email carries it' }),
+  recipients: Type.Array(acceptedRecipient, { description: 'As in the answer to sendEmail' }),
+})
+export type AcceptedMessage = Static<typeof acceptedMessage>
+
+export const refusedMessage = closedObject({
+  index: batchIndex,
+  code: Type.Enum([...errorCodes], { description: 'The code that sendEmail would have answered' }),
+  message: Type.String({ description: 'What went wrong, for a person' }),
+  errors: Type.Optional(
+    Type.Array(fieldError, {
+      description: 'The offending fields; paths begin at the message, such as `/to/0/email`',
+    }),
+  ),
+})
+export type RefusedMessage = Static<typeof refusedMessage>
+
+export const sendBatchAnswer = answer({
+  results: Type.Array(Type.Union([acceptedMessage, refusedMessage]), {
+    description: 'One for each message, in the order of the request',
+  }),
+})
+export type SendBatchAnswer = Static<typeof sendBatchAnswer>
 
 export const emailParams = closedObject({
   ref_id: Type.String({

@@ -20,6 +20,7 @@ export const permissions: Readonly<
   Partial<Record<OperationId, { readonly roles: Roles; readonly content?: true }>>
 > = {
   sendEmail: { roles: operatorOwnerDeveloper },
+  sendBatch: { roles: operatorOwnerDeveloper },
   cancelScheduledEmail: { roles: operatorOwnerDeveloper },
   rescueEmails: { roles: operatorOwnerDeveloperSupport },
   retryEmails: { roles: operatorOwnerDeveloperSupport },

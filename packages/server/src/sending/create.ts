@@ -7,6 +7,7 @@ import type { DiskGuard } from '../platform/process/disk-guard.ts'
 import { createUsageCounts } from '../tenants/index.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
+import { batchRoutes } from './batch/routes.ts'
 import { previewRoute } from './content/preview/routes.ts'
 import { contentRoutes } from './content/routes.ts'
 import { createSendingJanitor } from './janitor.ts'
@@ -45,6 +46,9 @@ const BULK_CHANGES_AT_ONCE = {
   waitingPerCallerMax: 20,
 } as const
 
+/** Of one tenant: one is made ready while the other is committed. */
+const BATCHES_AT_ONCE = { atOnceMax: 4, atOncePerCallerMax: 2, waitingPerCallerMax: 20 } as const
+
 /** Each holds an email with its attachments while it is read and sent. */
 const CONTENTS_AT_ONCE = { atOnceMax: 6, atOncePerCallerMax: 1, waitingPerCallerMax: 20 } as const
 
@@ -68,7 +72,7 @@ export function createSending(deps: SendingDeps) {
     readiness: watch?.queueWatch,
     routes(app: HttpApp) {
       phishingRoutes(app, { db })
-      sendRoutes(app, {
+      const sendDeps = {
         db,
         emails: createAcceptEmails({ ...deps, usageCounts }),
         templates: deps.templates,
@@ -78,7 +82,10 @@ export function createSending(deps: SendingDeps) {
         wakeups,
         tracing: deps.tracing,
         defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
-      })
+      }
+      sendRoutes(app, sendDeps)
+      const limiter = createConcurrencyLimiter({ ...BATCHES_AT_ONCE, name: 'batches-at-once' })
+      batchRoutes(app, { ...sendDeps, limiter })
     },
     /** Described after the routes of activity. */
     laterRoutes(app: HttpApp) {

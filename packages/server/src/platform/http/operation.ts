@@ -153,9 +153,10 @@ function addRoute<
   refuseEarly?: (tenant: TenantIdentity) => ApiError | undefined,
 ): void {
   const { method, path, status, auth } = operations[id]
-  const { body, query, params, scopes = [], bodyBytesMax, uploads } = operation.details
+  const { body, outerBody = body, query, params, scopes = [] } = operation.details
+  const { bodyBytesMax, uploads } = operation.details
   const schema: FastifySchema = {
-    ...(body === undefined ? {} : { body }),
+    ...(outerBody === undefined ? {} : { body: outerBody }),
     ...(query === undefined ? {} : { querystring: query }),
     ...(params === undefined ? {} : { params }),
   }

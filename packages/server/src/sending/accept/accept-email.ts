@@ -6,6 +6,7 @@
  * take turns in it, so that the queue of one does not go before the others. Large requests go alone, a few at a
  * time, so that nobody waits for another's attachments.
  */
+import { setImmediate } from 'node:timers/promises'
 import { findMailers, inactiveMailer, noMailer } from '../../mailers/index.ts'
 import { addCounterChanges, type CounterChange } from '../../platform/counters/counter-store.ts'
 import { createGroupCommit, type Db, type Tx } from '../../platform/db/index.ts'
@@ -27,11 +28,12 @@ import {
 } from '../../tenants/index.ts'
 import { groupsOfAddress } from '../record/counter-groups.ts'
 import type { NewEmail } from '../record/email.ts'
-import { insertEmails } from './accept-store.ts'
+import { type AcceptedEmail, insertEmails } from './accept-store.ts'
 import {
   type Accepted,
   countSent,
   judgeEmails,
+  judgeTogether,
   type Outcome,
   type Refused,
 } from './judge-emails.ts'
@@ -52,6 +54,11 @@ export interface AcceptEmails {
    * no room.
    */
   accept(request: AcceptRequest): Promise<Accepted>
+  /**
+   * All in one transaction, or none when one is refused: then each is its refusal, or `batch_refused` where it
+   * is refused for the others. No two may have one idempotency key.
+   */
+  acceptTogether(requests: readonly AcceptRequest[]): Promise<readonly (Accepted | ApiError)[]>
   /** With what any request of the tenant is refused, if that is known before it is read. */
   refuseEarly(tenantId: string): ApiError | undefined
 }
@@ -63,7 +70,8 @@ interface Item extends AcceptRequest {
   readonly bytes: number
 }
 
-const GROUP_MAX = 64
+/** How many emails one commit takes at most. */
+export const GROUP_MAX = 64
 const COMMITS_AT_ONCE = 2
 const CONTENT_LARGE = 128 * 1024
 const RECIPIENTS_LARGE = 20
@@ -78,16 +86,33 @@ export function createAcceptEmails(deps: {
   readonly usageCounts: UsageCounts
   readonly monotonicMs?: () => number
 }): AcceptEmails {
-  const run = async (tx: Tx, items: readonly Item[]) => {
-    const outcomes = await acceptGroup(tx, items)
+  const run = async (tx: Tx, items: readonly Item[], isTogether: boolean) => {
+    const outcomes = await acceptGroup(tx, items, isTogether)
     deps.failpoints.hit('api.before_commit')
     return outcomes
   }
-  const tenantOf = ({ tenantId }: Item) => tenantId
-  const commits = { db: deps.db, parallel: COMMITS_AT_ONCE, run, tenantOf }
-  const group = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: GROUP_MAX })
-  const alone = createGroupCommit<Item, Outcome>({ ...commits, itemsMax: 1 })
+  const commits = { db: deps.db, parallel: COMMITS_AT_ONCE }
+  const group = createGroupCommit<Item, Outcome>({
+    ...commits,
+    itemsMax: GROUP_MAX,
+    tenantOf: ({ tenantId }) => tenantId,
+    run: (tx, items) => run(tx, items, false),
+  })
+  /** Of one tenant: a large email, or those that are accepted together. */
+  const alone = createGroupCommit<readonly Item[], readonly Outcome[]>({
+    ...commits,
+    itemsMax: 1,
+    tenantOf: ([first]) => first?.tenantId ?? '',
+    run: (tx, several) => Promise.all(several.map((items) => run(tx, items, true))),
+  })
   const knownRefusals = createKnownRefusals(deps)
+
+  async function commitOne(item: Item): Promise<Outcome> {
+    if (!isLarge(item)) return group.add(item)
+    const [outcome] = await alone.add([item])
+    if (outcome === undefined) throw new Error('a commit told nothing of its email')
+    return outcome
+  }
 
   return {
     refuseEarly(tenantId) {
@@ -96,15 +121,13 @@ export function createAcceptEmails(deps: {
       return known && overQuota(known)
     },
     async accept(request) {
-      const contentJson = JSON.stringify(request.email.content)
-      const bytes = bytesOf(request.email, contentJson)
-      const { tenantId } = request
+      const item = toItem(request)
+      const { tenantId, bytes } = item
       const emails = request.email.recipients.length
       const known = knownRefusals.find(tenantId, { emails, bytes })
       if (known !== undefined) throw overQuota(known)
       const noteRefusal = knownRefusals.begin(tenantId)
-      const item: Item = { ...request, refId: newUlid(), contentJson, bytes }
-      const commit = () => deps.disk.admit(bytes, () => (isLarge(item) ? alone : group).add(item))
+      const commit = () => deps.disk.admit(bytes, () => commitOne(item))
       let outcome = await commit()
       // Mail may have left the queue, or the tables, since it was counted.
       if (isFullQueue(outcome) && (await deps.usageCounts.freshen(tenantId)))
@@ -114,7 +137,34 @@ export function createAcceptEmails(deps: {
       if (outcome.refused === 'quota_exceeded') noteRefusal(outcome.over)
       throw refusalOf(outcome, request.email)
     },
+    async acceptTogether(requests) {
+      const items: Item[] = []
+      for (const request of requests) {
+        items.push(toItem(request))
+        // The content of many is written as JSON here.
+        await setImmediate()
+      }
+      const [first] = items
+      if (first === undefined) return []
+      const bytes = items.reduce((sum, item) => sum + item.bytes, 0)
+      const commit = () => deps.disk.admit(bytes, () => alone.add(items))
+      let outcomes = await commit()
+      if (outcomes.some(isFullQueue) && (await deps.usageCounts.freshen(first.tenantId)))
+        outcomes = await commit()
+      deps.failpoints.hit('api.after_commit')
+      return items.map(({ email }, i) => {
+        const outcome = outcomes[i]
+        if (outcome === undefined) throw new Error('a commit told nothing of its email')
+        return 'refused' in outcome ? refusalOf(outcome, email) : outcome
+      })
+    },
   }
+}
+
+function toItem(request: AcceptRequest): Item {
+  const contentJson = JSON.stringify(request.email.content)
+  const bytes = bytesOf(request.email, contentJson)
+  return { ...request, refId: newUlid(), contentJson, bytes }
 }
 
 function isFullQueue(outcome: Outcome): boolean {
@@ -146,7 +196,11 @@ function bytesOf(email: NewEmail, contentJson: string): number {
   return Buffer.byteLength(contentJson) + links + rows
 }
 
-async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<readonly Outcome[]> {
+async function acceptGroup(
+  tx: Tx,
+  items: readonly Item[],
+  isTogether: boolean,
+): Promise<readonly Outcome[]> {
   const tenantIds = items.map(({ tenantId }) => tenantId)
   const [senders, mailers, suppressed, kept] = await Promise.all([
     readSenders(tx, tenantIds),
@@ -157,7 +211,8 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<readonly Out
     keepKeys(tx, items.flatMap(toKey)),
   ])
   const found = { mailers, suppressed, kept }
-  const { outcomes, charges, isNearEdge } = judgeEmails(items, senders, found)
+  const judge = isTogether ? judgeTogether : judgeEmails
+  const { outcomes, charges, isNearEdge } = judge(items, senders, found)
   if (charges.length === 0) return writeGroup(tx, items, { outcomes, at: senders.now })
   // What a tenant has used was read without a lock, and is added to last: a flood of one tenant delays others that
   // share its commits for as long as a commit takes. Only where somebody else was faster, near the edge of a
@@ -169,7 +224,7 @@ async function acceptGroup(tx: Tx, items: readonly Item[]): Promise<readonly Out
   await tx.query('rollback to savepoint before_writing')
   await lockUsage(tx, tenantIds)
   const locked = await readSenders(tx, tenantIds)
-  const again = judgeEmails(items, locked, found)
+  const again = judge(items, locked, found)
   await writeGroup(tx, items, { outcomes: again.outcomes, at: locked.now })
   if (!(await chargeQuotas(tx, again.charges, locked.now)))
     throw new Error('usage of quotas changed under its lock')
@@ -197,7 +252,7 @@ async function writeGroup(
       tx,
       judged.flatMap(({ item, outcome }) => ('refused' in outcome ? toKey(item) : [])),
     ),
-    insertEmails(
+    insertInSlices(
       tx,
       accepted.map(({ item, outcome }) => ({ ...item, ...outcome, createdAt: at })),
     ),
@@ -206,6 +261,22 @@ async function writeGroup(
     ),
   ])
   return outcomes
+}
+
+/** What is handed to the database at once delays the event loop; a group of small emails is one slice. */
+const SLICE_BYTES = 4 * 1024 * 1024
+
+async function insertInSlices(
+  tx: Tx,
+  emails: readonly (AcceptedEmail & { readonly bytes: number })[],
+): Promise<void> {
+  let [from, bytes] = [0, 0]
+  for (const [i, email] of emails.entries()) {
+    bytes += email.bytes
+    if (bytes < SLICE_BYTES && i + 1 < emails.length) continue
+    await insertEmails(tx, emails.slice(from, i + 1))
+    ;[from, bytes] = [i + 1, 0]
+  }
 }
 
 function toCounterChanges(

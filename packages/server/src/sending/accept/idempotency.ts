@@ -13,15 +13,18 @@ import { ApiError, validationError } from '../../platform/errors.ts'
 
 const KEY = /^[\x20-\x7e]+$/
 
-/** The header's value, or undefined when there is none. */
-export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
-  if (header === undefined) return undefined
-  if (typeof header !== 'string' || header.length > idempotencyKeyLengthMax || !KEY.test(header))
+/** The value of the header, or of the field at `path`; undefined when there is none. */
+export function readIdempotencyKey(
+  given: string | string[] | undefined,
+  path = 'Idempotency-Key',
+): string | undefined {
+  if (given === undefined) return undefined
+  if (typeof given !== 'string' || given.length > idempotencyKeyLengthMax || !KEY.test(given))
     throw validationError({
-      path: 'Idempotency-Key',
+      path,
       message: `must be 1 to ${idempotencyKeyLengthMax} visible ASCII characters`,
     })
-  return header
+  return given
 }
 
 /**
@@ -73,21 +76,28 @@ function* piecesOfText(text: string): Generator<string> {
 
 /** Keys whose first request this process is answering just now. */
 export interface KeysInProgress {
+  /** Until the result is called, others with this key are told so. Throws `idempotency_in_progress`. */
+  hold(tenantId: string, key: string): () => void
   run<T>(tenantId: string, key: string | undefined, work: () => Promise<T>): Promise<T>
 }
 
 export function createKeysInProgress(): KeysInProgress {
   const running = new Set<string>()
+  function hold(tenantId: string, key: string): () => void {
+    const id = `${tenantId} ${key}`
+    if (running.has(id)) throw new ApiError('idempotency_in_progress', { retryAfterS: 1 })
+    running.add(id)
+    return () => running.delete(id)
+  }
   return {
+    hold,
     async run(tenantId, key, work) {
       if (key === undefined) return work()
-      const id = `${tenantId} ${key}`
-      if (running.has(id)) throw new ApiError('idempotency_in_progress', { retryAfterS: 1 })
-      running.add(id)
+      const release = hold(tenantId, key)
       try {
         return await work()
       } finally {
-        running.delete(id)
+        release()
       }
     },
   }

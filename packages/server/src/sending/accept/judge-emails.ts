@@ -32,6 +32,8 @@ export type Refused =
         | 'idempotency_mismatch'
         | 'tenant_suspended'
         | 'unauthorized'
+        /** For others that are accepted with it or not at all. */
+        | 'batch_refused'
       readonly errors?: readonly FieldError[]
     }
   | { readonly refused: 'mailer_inactive'; readonly mailer: FoundMailer }
@@ -96,6 +98,20 @@ export function judgeEmails(
     charges.set(tenantId, { tenantId, emails, bytes: allBytes })
     return outcome
   }
+}
+
+/** The same, but for emails of one tenant that are accepted together or not at all. */
+export function judgeTogether(
+  items: readonly Judged[],
+  senders: Senders,
+  found: Findings,
+): Judgement {
+  const judgement = judgeEmails(items, senders, found)
+  if (!judgement.outcomes.some((outcome) => 'refused' in outcome)) return judgement
+  const outcomes = judgement.outcomes.map(
+    (outcome): Outcome => ('refused' in outcome ? outcome : { refused: 'batch_refused' }),
+  )
+  return { outcomes, charges: [], isNearEdge: judgement.isNearEdge }
 }
 
 /** Recipients that are not suppressed. */

@@ -22,6 +22,8 @@ export interface OperationDetails {
   readonly description?: string
   readonly tag: Tag
   readonly body?: TSchema | undefined
+  /** What a body is checked against in place of `body`, where its handler checks the parts one by one. */
+  readonly outerBody?: TSchema
   readonly query?: TSchema | undefined
   readonly params?: TSchema | undefined
   /** Beyond those that any operation of its kind can answer. */

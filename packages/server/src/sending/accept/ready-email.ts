@@ -1,0 +1,61 @@
+/** What becomes of a request to send before and after its email is accepted: the same alone and in a batch. */
+import { recipientTypes, type SendEmailBody } from '@postrider/contract'
+import type { LinkFinder, TemplateRenderer } from '@postrider/mail'
+import { bucketOf } from '../../platform/db/leases.ts'
+import type { Logger } from '../../platform/log.ts'
+import type { WokenQueue } from '../queue/queue-wakeups.ts'
+import { isBulk, type NewEmail } from '../record/email.ts'
+import { type PlannedEmail, planTracking } from '../tracking/plan-tracking.ts'
+import type { Accepted } from './accept-email.ts'
+import { checkEmail, type SendDefaults } from './check-email.ts'
+import { renderEmail } from './render-email.ts'
+import { withoutLineEnds } from './without-line-ends.ts'
+
+export interface ReadyDeps {
+  readonly templates: TemplateRenderer
+  readonly links: Pick<LinkFinder, 'find'>
+  readonly defaults: SendDefaults
+}
+
+/** Throws the refusals of its fields. */
+export async function checkSend(deps: ReadyDeps, body: SendEmailBody): Promise<NewEmail> {
+  return checkEmail(await withoutLineEnds(body), deps.defaults)
+}
+
+/** Renders what was checked, and plans its tracking. Throws 429 and 503 as the threads do. */
+export async function readyEmail(
+  deps: ReadyDeps,
+  tenantId: string,
+  { checked, body }: { readonly checked: NewEmail; readonly body: SendEmailBody },
+): Promise<PlannedEmail> {
+  const rendered = await renderEmail(deps.templates, tenantId, checked, body.template_data)
+  return planTracking(deps.links, tenantId, rendered)
+}
+
+/** Tells the log what an accepted email goes without. */
+export function noteLeftOut(
+  log: Logger,
+  tenantId: string,
+  o: { readonly accepted: Accepted; readonly leftOut: PlannedEmail['leftOut'] | undefined },
+): void {
+  const { accepted, leftOut } = o
+  if (leftOut === undefined || accepted.isReplay) return
+  const facts = { tenant_id: tenantId, ref_id: accepted.refId, left_out: leftOut }
+  log.warn(facts, 'email.untracked')
+}
+
+/** The queue that an accepted email waits in now, if it does. */
+export function wokenBy(tenantId: string, email: NewEmail, accepted: Accepted): WokenQueue[] {
+  if (accepted.isReplay || accepted.isScheduled) return []
+  const { mailerId } = accepted
+  return [{ tenantId, mailerId, bucket: bucketOf(mailerId), isBulk: isBulk(email) }]
+}
+
+/** As answers show them: in the order in which they were checked and stored. */
+export function listRecipients(body: SendEmailBody, { isScheduled, suppressed }: Accepted) {
+  const refused = new Set(suppressed)
+  const status = isScheduled ? 'scheduled' : 'queued'
+  return recipientTypes
+    .flatMap((type) => (body[type] ?? []).map(({ email }) => ({ email, type })))
+    .map((one, n) => ({ ...one, status: refused.has(n) ? 'suppressed' : status }) as const)
+}

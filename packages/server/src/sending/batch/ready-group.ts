@@ -1,0 +1,111 @@
+/**
+ * Makes messages of a batch ready to be accepted, one after another, with a turn of the event loop after
+ * each: 500 at once would delay everybody else.
+ *
+ * The key of a message is held until its group is accepted, as sendEmail holds it. A key that the group has
+ * already ends the group: it is judged after the outcome of the first. In an atomic batch, which is one group, the
+ * same body repeats the first message, and another one is refused.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { ApiError } from '../../platform/errors.ts'
+import { toApiError } from '../../platform/http/error-answer.ts'
+import { type AcceptRequest, GROUP_MAX } from '../accept/accept-email.ts'
+import { hashBody, type KeysInProgress } from '../accept/idempotency.ts'
+import { checkSend, type ReadyDeps, readyEmail } from '../accept/ready-email.ts'
+import type { PlannedEmail } from '../tracking/plan-tracking.ts'
+import type { MessageReader, ReadMessage } from './read-message.ts'
+
+export interface ReadyGroupDeps extends ReadyDeps {
+  readonly readMessage: MessageReader
+  readonly keysInProgress: Pick<KeysInProgress, 'hold'>
+}
+
+export interface Batch {
+  readonly tenantId: string
+  readonly traceparent: string
+  readonly messages: readonly unknown[]
+  readonly isAtomic: boolean
+}
+
+export interface ReadyMessage extends ReadMessage {
+  readonly request: AcceptRequest
+  readonly leftOut: PlannedEmail['leftOut'] | undefined
+}
+
+/** The place, in the group, of the message that it is once more. */
+export interface RepeatedMessage extends ReadMessage {
+  readonly repeats: number
+}
+
+export interface ReadyGroup {
+  readonly messages: readonly (ReadyMessage | RepeatedMessage | ApiError)[]
+  releaseKeys(): void
+}
+
+/** All of it is held at once, and written as JSON when it is accepted. */
+const GROUP_BYTES = 2 * 1024 * 1024
+
+/** The messages from this one on that are accepted at once: at least one. */
+export async function readyGroup(
+  deps: ReadyGroupDeps,
+  batch: Batch,
+  from: number,
+): Promise<ReadyGroup> {
+  const messages: (ReadyMessage | RepeatedMessage | ApiError)[] = []
+  const holds = new Map<string, { readonly place: number; readonly release: () => void }>()
+  let bytes = 0
+  for (const message of batch.messages.slice(from)) {
+    if (!batch.isAtomic && (messages.length === GROUP_MAX || bytes > GROUP_BYTES)) break
+    try {
+      const read = deps.readMessage(message)
+      const first = read.key === undefined ? undefined : holds.get(read.key)
+      if (first !== undefined && !batch.isAtomic) break
+      if (read.key !== undefined && first === undefined) {
+        const release = deps.keysInProgress.hold(batch.tenantId, read.key)
+        holds.set(read.key, { place: messages.length, release })
+      }
+      const ready = await readyMessage(deps, batch, read)
+      bytes += sizeOf(ready)
+      const original = first && messages[first.place]
+      messages.push(original === undefined ? ready : repeat(original, ready, first?.place ?? 0))
+    } catch (error) {
+      messages.push(toApiError(error))
+    }
+    await setImmediate()
+  }
+  return {
+    messages,
+    releaseKeys() {
+      for (const { release } of holds.values()) release()
+    },
+  }
+}
+
+async function readyMessage(
+  deps: ReadyGroupDeps,
+  { tenantId, traceparent }: Batch,
+  { body, key }: ReadMessage,
+): Promise<ReadyMessage> {
+  const checked = await checkSend(deps, body)
+  const { email, leftOut } = await readyEmail(deps, tenantId, { checked, body })
+  const idempotency =
+    key === undefined ? {} : { idempotency: { key, bodyHash: await hashBody(body) } }
+  return { body, key, request: { tenantId, email, traceparent, ...idempotency }, leftOut }
+}
+
+/** What was refused refuses the whole batch, whatever comes after it. */
+function repeat(
+  original: ReadyMessage | RepeatedMessage | ApiError,
+  { body, key, request }: ReadyMessage,
+  place: number,
+): RepeatedMessage | ApiError {
+  const first = 'request' in original ? original.request.idempotency : undefined
+  const isSame = first !== undefined && request.idempotency?.bodyHash.equals(first.bodyHash)
+  return isSame === false ? new ApiError('idempotency_mismatch') : { body, key, repeats: place }
+}
+
+function sizeOf({ request }: ReadyMessage): number {
+  const { text, html, attachments } = request.email.content
+  const ofAttachments = attachments.reduce((sum, { content }) => sum + content.length, 0)
+  return (text?.length ?? 0) + (html?.length ?? 0) + ofAttachments
+}
