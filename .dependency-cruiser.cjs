@@ -20,6 +20,7 @@ const ORDER = [
   'inbound',
   'mailboxes',
   'activity',
+  'alerts',
   'operator',
   'dashboard',
 ]

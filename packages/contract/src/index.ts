@@ -1,4 +1,5 @@
 export * from './activity.ts'
+export * from './alerts.ts'
 export * from './bulk.ts'
 export * from './common.ts'
 export * from './components.ts'

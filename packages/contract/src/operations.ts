@@ -216,6 +216,24 @@ export const operations = {
     status: 202,
     auth: 'tenant',
   },
+  setAlerts: {
+    method: 'PUT',
+    path: '/v1/alerts',
+    status: 200,
+    auth: 'tenant',
+  },
+  getAlerts: {
+    method: 'GET',
+    path: '/v1/alerts',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteAlerts: {
+    method: 'DELETE',
+    path: '/v1/alerts',
+    status: 200,
+    auth: 'tenant',
+  },
   listEvents: {
     method: 'GET',
     path: '/v1/events',
@@ -669,6 +687,24 @@ export const operations = {
   listAuditOfAllTenants: {
     method: 'GET',
     path: '/admin/v1/audit',
+    status: 200,
+    auth: 'admin',
+  },
+  setOperatorAlerts: {
+    method: 'PUT',
+    path: '/admin/v1/alerts',
+    status: 200,
+    auth: 'admin',
+  },
+  getOperatorAlerts: {
+    method: 'GET',
+    path: '/admin/v1/alerts',
+    status: 200,
+    auth: 'admin',
+  },
+  deleteOperatorAlerts: {
+    method: 'DELETE',
+    path: '/admin/v1/alerts',
     status: 200,
     auth: 'admin',
   },

@@ -901,6 +901,67 @@ create table mailers_error (
 );
 
 ---------------------------------------------------------------------------------------------------------------
+-- alerts: who is told that something goes wrong, and of what
+---------------------------------------------------------------------------------------------------------------
+
+-- Where the alerts of a tenant go. tenant_id '': those of the whole service, to the operator.
+create table alerts_receiver (
+  tenant_id  text collate "C" primary key,
+  url_sealed text not null,
+  -- Which are told, in the order of the contract.
+  kinds      text[] not null,
+  -- What came of the last request. Null: it was accepted, or there was none.
+  last_error text,
+  last_ok_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create index alerts_receiver_sealed_by on alerts_receiver (split_part(url_sealed, '.', 2));
+
+-- Alerts that wait to be sent: jobs, of each receiver in the order of `turn`. An alert goes when its receiver has
+-- accepted it, or is given up after a day.
+create table alerts_delivery (
+  -- Of the receiver.
+  tenant_id   text collate "C" not null,
+  delivery_id text collate "C" not null,
+  turn        bigint generated always as identity,
+  -- The alert, as it is sent. For Slack it is put into other words when it is sent.
+  body        text not null,
+  created_at  timestamptz not null default now(),
+  -- Not before this time. While a process sends it: when its claim is over.
+  due_at      timestamptz not null default now(),
+  fence       bigint not null default 0,
+  tries       integer not null default 0,
+  primary key (tenant_id, delivery_id)
+);
+create index alerts_delivery_turn on alerts_delivery (tenant_id, turn);
+
+-- What goes wrong now, or lately: one row of a kind for each subject, from the look that sees it first to the one
+-- by which it is over.
+create table alerts_episode (
+  -- Whose it is. '': the service's own.
+  tenant_id     text collate "C" not null,
+  kind          text collate "C" not null,
+  subject       text collate "C" not null,
+  since         timestamptz not null,
+  -- Since when it is not seen any more.
+  gone_at       timestamptz,
+  -- Its beginning was told to the tenant, to the operator: then its end is, too.
+  told_tenant   boolean not null,
+  told_operator boolean not null,
+  details       json not null,
+  primary key (tenant_id, kind, subject)
+);
+
+-- Whose turn it is to look: one row. A process that has lost its turn changes nothing.
+create table alerts_watch (
+  one    boolean primary key check (one),
+  turn   bigint not null,
+  -- The next turn, or the end of the present one.
+  due_at timestamptz not null
+);
+
+---------------------------------------------------------------------------------------------------------------
 -- domains: sending domains
 ---------------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import { createMail } from '@postrider/mail'
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { closer, createServiceGroup, type Service } from '@postrider/runtime/service'
 import { createActivity } from './activity/create.ts'
+import { createAlerts } from './alerts/create.ts'
 import { type Config, isInboundHostUnnamed, isPaused, type Role, roles } from './config.ts'
 import { createPlatform, type Platform, type ProcessOptions } from './create-platform.ts'
 import { createDashboard } from './dashboard/create.ts'
@@ -222,8 +223,9 @@ function createCapabilities(platform: Platform, config: Config) {
     onImapBound,
     onStored: inbound.wake,
   })
+  const alerts = createAlerts({ ...platform, receivers })
   return {
-    ...{ mail, tenants, people, suppressions, activity, webhooks, mailers, feedback, tracking },
+    ...{ alerts, mail, tenants, people, suppressions, activity, webhooks, mailers, feedback, tracking },
     ...{ relays, domains, sending, inbound, mailboxes },
   }
 }
@@ -265,6 +267,7 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
       for (const { routes } of [inbound, suppressions]) routes(scope)
       sending.routes(scope)
       all.activity.routes(scope)
+      all.alerts.routes(scope)
       sending.laterRoutes(scope)
       operatorOf(platform, o.secrets).routes(scope)
     })
@@ -293,6 +296,8 @@ function janitorsOf(platform: Platform, all: Capabilities, o: ComposeOptions): S
   const { retentionMs } = config
   return [
     ...all.domains.services,
+    // A copy that sends nothing has no alerts of its own.
+    ...(isPaused(config) ? [] : all.alerts.services),
     all.sending.janitor,
     all.feedback.janitor,
     all.mailboxes.janitor,

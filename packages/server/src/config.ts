@@ -396,6 +396,13 @@ export const variables = {
     default: '365d',
     meaning: 'How long entries of the audit log are kept',
   },
+  alertAfterMs: {
+    name: 'ALERT_AFTER',
+    type: duration('1s', '1d'),
+    default: '60s',
+    meaning:
+      'How long a mailer or webhook has to fail, a queue to be late, or the disk to be full, before an alert tells it; and to be well again before it is over',
+  },
   diskFreeMin: {
     name: 'DISK_FREE_MIN',
     type: diskShare,

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/database.ts'
 import { runCli } from './cli.ts'
+import { urlPlaceOf } from './alerts/receiver.ts'
 import { sealPrivateKey } from './domains/domain.ts'
 import { openPassword, sealPassword } from './mailers/mailer.ts'
 import { sealClientSecret } from './mailers/oauth/apps/oauth-app.ts'
@@ -123,6 +124,10 @@ async function fill(): Promise<void> {
       sealSigning(ring, { tenantId, webhookId: 'wh' }, newSigning()),
     ],
   )
+  await db.query(`insert into alerts_receiver (tenant_id, url_sealed, kinds) values ($1, $2, '{}')`, [
+    tenantId,
+    ring.encrypt('https://a.test/', urlPlaceOf(tenantId)),
+  ])
 }
 
 describe('the list of sealed columns', () => {
@@ -134,6 +139,7 @@ describe('the list of sealed columns', () => {
       .sort()
     // One that is new here needs a column in sealed-columns.ts, and a row in `fill`.
     expect(sealing).toEqual([
+      'alerts/receiver.ts',
       'domains/domain.ts',
       'mailers/mailer.ts',
       'mailers/oauth/apps/oauth-app.ts',

@@ -3,6 +3,7 @@
  * secrets rotate`. Like compose.ts it knows all capabilities. A value that is not in it would be lost
  * with its key.
  */
+import { urlPlaceOf } from './alerts/index.ts'
 import { dkimPlaceOf } from './domains/index.ts'
 import {
   clientSecretPlaceOf,
@@ -117,6 +118,13 @@ export const sealedColumns: readonly SealedColumn[] = [
     keys: ['tenant_id', 'webhook_id'],
     placeOf: (row) =>
       signingPlaceOf({ tenantId: String(row.tenant_id), webhookId: String(row.webhook_id) }),
+  }),
+  sealedText({
+    kind: 'URLs of alerts',
+    table: 'alerts_receiver',
+    column: 'url_sealed',
+    keys: ['tenant_id'],
+    placeOf: (row) => urlPlaceOf(String(row.tenant_id)),
   }),
   derivedKeys,
 ]

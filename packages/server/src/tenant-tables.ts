@@ -9,6 +9,9 @@
 import { partitionedTables } from './retention-days.ts'
 
 const stopped = [
+  'alerts_receiver',
+  'alerts_delivery',
+  'alerts_episode',
   'webhooks_stream',
   'webhooks_subscription',
   'webhooks_pending',

@@ -45,13 +45,16 @@ const HOSTS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Loopback is allowed, the test authority trusted. */
-export function createTestEgress(lookedUp: string[] = []): Egress {
+export function createTestEgress(
+  lookedUp: string[] = [],
+  hosts: Readonly<Record<string, readonly string[]>> = HOSTS,
+): Egress {
   return createEgress({
     allowNetworks: ['127.0.0.0/8'],
     tlsCaFile: fileURLToPath(new URL('../../testkit/certs/ca.pem', import.meta.url)),
     lookup: async (host) => {
       lookedUp.push(host)
-      const addresses = HOSTS[host]
+      const addresses = hosts[host]
       if (addresses === undefined)
         throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
       return addresses.map((address) => ({ address, family: 4 }))

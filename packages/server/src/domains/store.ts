@@ -206,3 +206,19 @@ export function toDomain(row: DomainRow): SendingDomain {
     updatedAt: row.updated_at,
   }
 }
+
+/** Of some tenants, or of all: those that were verified and are not any more. */
+export async function findInvalidDomains(
+  q: Queryable,
+  tenantIds: readonly string[] | null,
+  limit: number,
+): Promise<{ readonly tenantId: string; readonly domain: string; readonly mailerId: string }[]> {
+  const { rows } = await q.query<{ tenantId: string; domain: string; mailerId: string }>(
+    `select tenant_id as "tenantId", domain, mailer_id as "mailerId" from domains_domain
+      where was_verified and verified_at is null and stage = 'ready'
+        and ($1::text[] is null or tenant_id = any($1))
+      limit $2`,
+    [tenantIds, limit],
+  )
+  return rows
+}

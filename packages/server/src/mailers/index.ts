@@ -71,7 +71,7 @@ export {
   type NoteDeactivated,
 } from './state/log-deactivation.ts'
 export { type MailerError, noteErrors } from './state/note-errors.ts'
-export { findHeldOf, observeMailers } from './state/observe-store.ts'
+export { findDeactivated, findHeldOf, observeMailers } from './state/observe-store.ts'
 export { type OperatedMailer, operatedMailers } from './state/operated-mailers.ts'
 export { type RejectedLogin, settleRejectedLogins } from './state/settle-rejected-logins.ts'
 export { findInactive, findReleased, type MailerKey } from './state/state-store.ts'

@@ -31,6 +31,9 @@ export const failpointNames = [
   'inbound.after_claim',
   'inbound.before_commit',
   'inbound.after_commit',
+  'alerts.after_look',
+  'alerts.before_commit',
+  'alerts.after_post',
   'mailbox.before_commit',
   'mailbox.after_commit',
 ] as const

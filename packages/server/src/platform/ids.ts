@@ -16,6 +16,7 @@ export type IdPrefix =
   | 'domain'
   | 'app'
   | 'dlv'
+  | 'alr'
   | 'evt'
   | 'in'
   | 'user'

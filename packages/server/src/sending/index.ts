@@ -4,7 +4,7 @@ export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-
 export { getContent } from './content/get-content.ts'
 export { discoverQueues } from './queue/claim/claim-store.ts'
 export { isDayQueued, wasQueuedLately } from './queue/queue-store.ts'
-export { findBlamed, type WaitingReason } from './queue-watch/find-blamed.ts'
+export { findBlamed, findBlamedOf, type WaitingReason } from './queue-watch/find-blamed.ts'
 export { measureQueue, type QueueFigures } from './queue-watch/measure-queue.ts'
 export { measureMailerQueue, measureTenantQueue } from './queue-watch/measure-tenant-queue.ts'
 export { countQueues } from './queue-watch/observe-store.ts'

@@ -1,5 +1,6 @@
 /** Tenants and API keys: the front door. */
 export { isSoundApiKey, newApiKey } from './api-key.ts'
+export { noTenant } from './audit-store.ts'
 export { createKeyAuthenticator, type KeyAuthenticator } from './authenticate-key.ts'
 export { checkName } from './check-name.ts'
 export { checkSender, refusalOfState } from './check-sender.ts'
@@ -19,7 +20,13 @@ export {
   type OverQuota,
 } from './quotas/decide-quota.ts'
 export { createKnownRefusals } from './quotas/known-refusals.ts'
-export { chargeQueued, chargeQuotas, collide, lockUsage } from './quotas/quota-store.ts'
+export {
+  chargeQueued,
+  chargeQuotas,
+  collide,
+  findUsedQuotas,
+  lockUsage,
+} from './quotas/quota-store.ts'
 export {
   createUsageCounts,
   type UsageCounts,

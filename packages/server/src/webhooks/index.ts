@@ -8,6 +8,7 @@ export {
   countStreams,
   findLongestFailing,
   listBusyStreams,
+  listFailing,
   listFailingOf,
   observeStreams,
   type StreamFigures,

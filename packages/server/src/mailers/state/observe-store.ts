@@ -74,3 +74,30 @@ export async function observeMailers(
   )
   return rows.map((row) => ({ mailer: toMailer(row), used: row.used ?? {}, nowMs: row.now_ms }))
 }
+
+const DEACTIVATED = statement(
+  'mailers.find_deactivated',
+  `select tenant_id as "tenantId", mailer_id as "mailerId", email,
+          coalesce(state_reason, '') as reason, coalesce(state_evidence, '') as evidence,
+          state_changed_at as since
+     from mailers_mailer
+    where state = 'deactivated' and state <> 'active'
+      and ($1::text[] is null or tenant_id = any($1))
+    limit $2`,
+)
+
+export interface DeactivatedMailer extends MailerKey {
+  readonly email: string
+  readonly reason: string
+  readonly evidence: string
+  readonly since: Date
+}
+
+/** Of some tenants, or of all. */
+export async function findDeactivated(
+  q: Queryable,
+  tenantIds: readonly string[] | null,
+  limit: number,
+): Promise<DeactivatedMailer[]> {
+  return (await q.query<DeactivatedMailer>(DEACTIVATED, [tenantIds, limit])).rows
+}

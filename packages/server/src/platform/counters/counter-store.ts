@@ -269,6 +269,41 @@ export async function readCounterSums(
   return (await q.query<CounterSum>(READ_SUMS, of)).rows
 }
 
+const READ_TENANT_SUMS = statement(
+  'platform.read_tenant_sums',
+  `select tenant_id as "tenantId", name, sum(n)::float8 as n
+     from (
+       select tenant_id, name, n from platform_counter
+        where span = 'hour' and at >= $2 and name = any($3)
+          and ($1::text[] is null or tenant_id = any($1))
+       union all
+       select c.tenant_id, e.name, e.n
+         from platform_counter_change c cross join lateral ${ENTRIES}
+        where c.at >= $2 and e.name = any($3) and ($1::text[] is null or c.tenant_id = any($1))
+     ) known
+    group by 1, 2`,
+)
+
+/** Of some tenants, or of all: the sums since a time, to the hour, by their names. */
+export async function readTenantSums(
+  q: Queryable,
+  o: {
+    readonly tenantIds: readonly string[] | null
+    readonly from: Date
+    readonly names: readonly string[]
+  },
+): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+  const { rows } = await q.query<{ tenantId: string; name: string; n: number }>(READ_TENANT_SUMS, [
+    ...[o.tenantIds, o.from, o.names],
+  ])
+  const sums = new Map<string, Map<string, number>>()
+  for (const { tenantId, name, n } of rows) {
+    const counts = sums.get(tenantId) ?? new Map<string, number>()
+    sums.set(tenantId, counts.set(name, n))
+  }
+  return sums
+}
+
 export interface GroupCounter {
   /** `''`: all groups that have no sum of their own. */
   readonly key: string

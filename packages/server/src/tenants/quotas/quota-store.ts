@@ -169,3 +169,32 @@ export async function correctUsage(
     ...[counted.emailsToday - keptToday, counted.emailsToday],
   ])
 }
+
+const USED = statement(
+  'tenants.find_used_quotas',
+  `select u.tenant_id as "tenantId", k.quota, k.used::float8 as used, k.max::float8 as max
+     from tenants_usage u join tenants_tenant t on t.tenant_id = u.tenant_id
+    cross join lateral (values
+      ('emails_per_day', case when u.day = (now() at time zone 'UTC')::date then u.in_day else 0 end,
+       t.emails_per_day),
+      ('queued_max', u.queued, t.queued_max),
+      ('storage_bytes_max', u.storage_bytes, t.storage_bytes_max)) as k (quota, used, max)
+    where k.max > 0 and k.used >= k.max * $2::float8
+      and ($1::text[] is null or u.tenant_id = any($1))
+    limit $3`,
+)
+
+export interface UsedQuota {
+  readonly tenantId: string
+  readonly quota: string
+  readonly used: number
+  readonly max: number
+}
+
+/** Of some tenants, or of all: quotas of which a share is used. That of a second comes and goes. */
+export async function findUsedQuotas(
+  q: Queryable,
+  o: { readonly tenantIds: readonly string[] | null; readonly share: number; readonly limit: number },
+): Promise<UsedQuota[]> {
+  return (await q.query<UsedQuota>(USED, [o.tenantIds, o.share, o.limit])).rows
+}

@@ -5,6 +5,7 @@
  */
 import { type Queryable, statement } from '../../../platform/db/index.ts'
 import { DORMANT_AFTER_MS, PARKED_IN_ROW_MAX } from '../settle/decide-delivery.ts'
+import type { StreamKey } from '../stream-store.ts'
 
 /** Of a stream that has something to do, or is paused. */
 export const streamConditions = ['active', 'failing', 'dormant', 'paused'] as const
@@ -213,6 +214,28 @@ export async function listFailingOf(
   limit: number,
 ): Promise<FailingWebhook[]> {
   return (await q.query<FailingWebhook>(FAILING_OF, [tenantId, limit])).rows
+}
+
+const FAILING = statement(
+  'webhooks.list_failing',
+  `select tenant_id as "tenantId", webhook_id as "webhookId", ${FAILING_SINCE} as since
+     from webhooks_stream s
+    where ${FAILS} and s.paused_at is null and ${HAS_WORK}
+      and ($1::text[] is null or s.tenant_id = any($1))
+    limit $2`,
+)
+
+/** Of some tenants, or of all: those that fail, are not paused, and have events. */
+export async function listFailing(
+  q: Queryable,
+  tenantIds: readonly string[] | null,
+  limit: number,
+): Promise<(StreamKey & { readonly since: Date | null })[]> {
+  const found = await q.query<StreamKey & { readonly since: Date | null }>(FAILING, [
+    tenantIds,
+    limit,
+  ])
+  return found.rows
 }
 
 /** Events that were given up in the last day and not delivered since; of the first `max` given up. */

@@ -1,0 +1,427 @@
+/** Alerts from what goes wrong to the request that tells it, on a real database and real sockets. */
+import type { Alert, AlertKind } from '@postrider/contract'
+import { createWebhookReceiver, type WebhookReceiver } from '@postrider/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTables } from '../../test/empty-tables.ts'
+import { accept, useSending } from '../../test/sender.ts'
+import { addMailer, silent } from '../../test/sending.ts'
+import { createTestEgress, testKeyRing, testReceivers } from '../../test/webhook-api.ts'
+import { insertWebhook } from '../../test/webhook-record.ts'
+import type { Failpoints } from '../platform/failpoints.ts'
+import { operator } from './alert.ts'
+import { createAlertDelivery, type DeliverDeps } from './deliver.ts'
+import { deleteReceiver, setReceiver, showReceiver } from './receiver.ts'
+import { createAlertWatch, type WatchDeps } from './watch.ts'
+
+const world = useSending()
+const egress = createTestEgress()
+const keyRing = testKeyRing
+let receiver: WebhookReceiver
+let isDiskOpen: boolean
+
+beforeEach(async () => {
+  receiver = await createWebhookReceiver()
+  isDiskOpen = true
+  await emptyTables(
+    world.db,
+    ...['alerts_receiver', 'alerts_delivery', 'alerts_episode', 'alerts_watch'],
+    ...['webhooks_stream', 'webhooks_subscription', 'webhooks_open', 'domains_domain'],
+    ...['tenants_usage', 'tenants_tenant', 'platform_counter', 'platform_counter_change'],
+  )
+})
+afterEach(() => receiver.close())
+
+const deps = () => ({ db: world.db, keyRing, receivers: testReceivers(egress) })
+const none: Failpoints = { hit: () => undefined }
+const set = (tenantId = 'tn_a', kinds?: AlertKind[], url = receiver.origin) =>
+  setReceiver(deps(), tenantId, { url, ...(kinds === undefined ? {} : { kinds }) })
+const watch = (o: Partial<WatchDeps> = {}) =>
+  createAlertWatch({
+    ...{ db: world.db, log: silent, disk: { isOpen: () => isDiskOpen }, failpoints: none },
+    ...{ afterMs: 60_000, onTold: () => undefined, slowEveryMs: 0, ...o },
+  })
+const delivery = (o: Partial<DeliverDeps> = {}) =>
+  createAlertDelivery({
+    ...{ db: world.db, log: silent, egress, keyRing, failpoints: none, allowHttp: true, ...o },
+  })
+const query = (text: string, values: unknown[] = []) => world.db.query(text, values)
+/** As if so long had passed since the last look. */
+const pass = (s: number) =>
+  Promise.all([
+    query(`update alerts_watch set due_at = now()`),
+    query(
+      `update alerts_episode set since = since - $1 * interval '1 s', gone_at = gone_at - $1 * interval '1 s'`,
+      [s],
+    ),
+  ])
+async function lookAfter(s: number, o?: Partial<WatchDeps>) {
+  await pass(s)
+  return watch(o).runOnce()
+}
+const told = () =>
+  receiver.requests.map(({ json }) => {
+    const { alert, state, subject } = json as Alert
+    return [alert, state, subject]
+  })
+const deliver = () => delivery().runOnce()
+
+/** What makes each kind begin, and what ends it. */
+const KINDS: Readonly<
+  Record<AlertKind, () => Promise<{ subject: string; end: () => Promise<unknown> }>>
+> = {
+  async mailer_deactivated() {
+    const { mailerId } = await addMailer(world.db)
+    const become = (state: string) =>
+      query('update mailers_mailer set state = $2 where mailer_id = $1', [mailerId, state])
+    await become('deactivated')
+    return { subject: mailerId, end: () => become('active') }
+  },
+  async mailer_failing() {
+    const server = await world.serve((now) =>
+      now.phase === 'connect' ? '421 4.3.2 busy' : undefined,
+    )
+    const { mailerId } = await addMailer(world.db, { port: server.port })
+    await accept(world.db)
+    await world.sender({ retryScheduleMs: [3_600_000] }).runOnce()
+    return { subject: mailerId, end: () => query('delete from sending_queue') }
+  },
+  async webhook_failing() {
+    const { webhookId } = await insertWebhook(world.db)
+    await query(
+      `update webhooks_stream set state = 'active', first_failure_at = now(), delivery_id = 'd'
+        where webhook_id = $1`,
+      [webhookId],
+    )
+    return {
+      subject: webhookId,
+      end: () => query('update webhooks_stream set first_failure_at = null, fail_count = 0'),
+    }
+  },
+  async queue_late() {
+    const { mailerId } = await addMailer(world.db)
+    await accept(world.db)
+    const due = (s: number) =>
+      query(`update sending_queue set due_at = now() - $1 * interval '1 s'`, [s])
+    await due(120)
+    return { subject: mailerId, end: () => due(0) }
+  },
+  async bounce_rate() {
+    await count({ delivered: 95, bounced: 2, failed: 3 })
+    return { subject: 'tn_a', end: () => count({ delivered: 20 }) }
+  },
+  async complaint_rate() {
+    await count({ delivered: 1_000, complained: 1 })
+    return { subject: 'tn_a', end: () => count({ delivered: 200 }) }
+  },
+  async quota_near() {
+    await query(
+      `insert into tenants_tenant (tenant_id, name, queued_max) values ('tn_a', 'A', 100)`,
+    )
+    await query(`insert into tenants_usage (tenant_id, queued) values ('tn_a', 80)`)
+    return { subject: 'queued_max', end: () => query('update tenants_usage set queued = 71') }
+  },
+  async domain_invalid() {
+    await query(
+      `insert into domains_domain (tenant_id, domain, mailer_id, relay, stage, options, ownership_token,
+         dkim_keys, provider_state, was_verified)
+       values ('tn_a', 'example.com', 'domain_1', 'sparkpost', 'ready', '{}', 't', '[]', '{}', true)`,
+    )
+    return {
+      subject: 'example.com',
+      end: () => query('update domains_domain set verified_at = now()'),
+    }
+  },
+  async disk_full() {
+    isDiskOpen = false
+    return {
+      subject: 'disk',
+      end: async () => {
+        isDiskOpen = true
+      },
+    }
+  },
+}
+
+async function count(counts: Readonly<Record<string, number>>) {
+  for (const [name, n] of Object.entries(counts))
+    await query(
+      `insert into platform_counter_change (tenant_id, at, counts) values ('tn_a', now(), $1)`,
+      [JSON.stringify([{ subject: 'smtp_1', name, n }])],
+    )
+}
+
+describe('[contract 11] an alert', () => {
+  it.each(Object.keys(KINDS) as AlertKind[])(
+    'is told once when it begins and once when it is over: %s',
+    async (kind) => {
+      await set(kind === 'disk_full' ? operator : 'tn_a')
+      const { subject, end } = await KINDS[kind]()
+      await lookAfter(0)
+      for (let i = 0; i < 3; i += 1) await lookAfter(60)
+      await deliver()
+      expect(told()).toEqual([[kind, 'begun', subject]])
+      await end()
+      await lookAfter(0)
+      for (let i = 0; i < 3; i += 1) await lookAfter(60)
+      await deliver()
+      expect(told()).toEqual([
+        [kind, 'begun', subject],
+        [kind, 'over', subject],
+      ])
+      const [request] = receiver.requests
+      expect(request?.json).toEqual({
+        ...{ alert: kind, state: 'begun', subject, at: expect.stringMatching(/Z$/) },
+        details: expect.objectContaining({ tenant_id: kind === 'disk_full' ? null : 'tn_a' }),
+      })
+      expect(request?.header('content-type')).toBe('application/json')
+      expect(request?.header('webhook-id')).toMatch(/^alr_/)
+    },
+  )
+
+  it('is not told of what does not last, or of a rate of few emails', async () => {
+    await set()
+    const { end } = await KINDS.queue_late()
+    await count({ delivered: 1, bounced: 90 })
+    await lookAfter(0)
+    await lookAfter(59)
+    await end()
+    await lookAfter(60)
+    await deliver()
+    expect(told()).toEqual([])
+  })
+
+  it('goes to the tenant whose it is, and to the operator with its tenant', async () => {
+    const other = await createWebhookReceiver()
+    await set('tn_b', undefined, other.origin)
+    await KINDS.mailer_deactivated()
+    await lookAfter(0)
+    await deliver()
+    expect(other.requests).toEqual([])
+    await set(operator)
+    await lookAfter(0)
+    await deliver()
+    expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+    await other.close()
+  })
+
+  it('is of the kinds that are wanted', async () => {
+    await set('tn_a', ['domain_invalid'])
+    await KINDS.mailer_deactivated()
+    await KINDS.domain_invalid()
+    await lookAfter(0)
+    await deliver()
+    expect(told()).toEqual([['domain_invalid', 'begun', 'example.com']])
+  })
+
+  it('ends nothing that a look could not read', async () => {
+    await set()
+    const { end } = await KINDS.mailer_deactivated()
+    await lookAfter(0)
+    await end()
+    await lookAfter(0, { rowsMax: 0 })
+    await deliver()
+    expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+  })
+})
+
+describe('[contract 11] several processes', () => {
+  it('tell each alert once', async () => {
+    await set()
+    const { end } = await KINDS.mailer_deactivated()
+    const together = async () => {
+      await pass(0)
+      await Promise.all([watch(), watch(), watch()].map((one) => one.runOnce()))
+      await Promise.all([delivery(), delivery(), delivery()].map((one) => one.runOnce()))
+    }
+    for (let i = 0; i < 3; i += 1) await together()
+    await end()
+    for (let i = 0; i < 3; i += 1) await together()
+    expect(told().map(([, state]) => state)).toEqual(['begun', 'over'])
+  })
+
+  it.each(['alerts.after_look', 'alerts.before_commit'] as const)(
+    'tell it once where one is killed at %s',
+    async (at) => {
+      await set()
+      await KINDS.mailer_deactivated()
+      const dying: Failpoints = {
+        hit(name) {
+          if (name === at) throw new Error('killed')
+        },
+      }
+      await expect(watch({ failpoints: dying }).runOnce()).rejects.toThrow('killed')
+      // It is the other's turn when the claim is over.
+      expect(await watch().runOnce()).toBe(0)
+      await lookAfter(0)
+      await lookAfter(0)
+      await deliver()
+      expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+    },
+  )
+
+  it('changes nothing by a look that lost its turn', async () => {
+    await set()
+    const { end } = await KINDS.mailer_deactivated()
+    let other: Promise<number> | undefined
+    const late: Failpoints = {
+      hit(name) {
+        if (name === 'alerts.after_look') other = end().then(() => lookAfter(0))
+      },
+    }
+    // What it has seen is over when it comes to write it.
+    const looking = watch({ failpoints: late, db: waitingFor(() => other) }).runOnce()
+    expect(await looking).toBe(0)
+    await lookAfter(0)
+    await deliver()
+    expect(told()).toEqual([])
+  })
+
+  it('send an alert again with the same id where one is killed before it was settled', async () => {
+    await set()
+    await KINDS.mailer_deactivated()
+    await lookAfter(0)
+    const dying: Failpoints = {
+      hit() {
+        throw new Error('killed')
+      },
+    }
+    await delivery({ failpoints: dying }).runOnce()
+    await deliver()
+    expect(receiver.requests).toHaveLength(1)
+    await query('update alerts_delivery set due_at = now()')
+    await deliver()
+    const ids = receiver.requests.map((request) => request.header('webhook-id'))
+    expect(ids).toHaveLength(2)
+    expect(new Set(ids).size).toBe(1)
+    expect((await query('select from alerts_delivery')).rows).toEqual([])
+  })
+})
+
+/** A database whose transactions begin when something else is done. */
+function waitingFor(other: () => Promise<unknown> | undefined): typeof world.db {
+  const { db } = world
+  return {
+    ...db,
+    query: db.query,
+    async transaction(...args: Parameters<typeof db.transaction>) {
+      await other()
+      return db.transaction(...args)
+    },
+  } as typeof world.db
+}
+
+describe('[contract 11] a receiver that is down', () => {
+  it('gets all that it missed, in order, and delays no other', async () => {
+    await set()
+    const { end } = await KINDS.mailer_deactivated()
+    receiver.setScript([503, 503])
+    await lookAfter(0)
+    await deliver()
+    await end()
+    await lookAfter(0)
+    await deliver()
+    expect(receiver.requests).toHaveLength(1)
+    expect(await showReceiver(deps(), 'tn_a')).toMatchObject({
+      ...{ waiting: 2, last_ok_at: null, last_error: 'The receiver answered 503' },
+    })
+    await query('update alerts_delivery set due_at = now()')
+    await deliver()
+    expect(receiver.requests).toHaveLength(2)
+    receiver.setScript([])
+    await query('update alerts_delivery set due_at = now()')
+    await deliver()
+    expect(
+      told()
+        .slice(2)
+        .map(([, state]) => state),
+    ).toEqual(['begun', 'over'])
+    expect(await showReceiver(deps(), 'tn_a')).toMatchObject({
+      ...{ waiting: 0, last_error: null, last_ok_at: expect.stringMatching(/Z$/) },
+    })
+  })
+
+  it('holds up no alert of another tenant while it hangs', async () => {
+    const slow = await createWebhookReceiver()
+    slow.setScript([{ status: 200, after: new Promise(() => undefined) }])
+    await set('tn_a', undefined, slow.origin)
+    await set(operator)
+    await KINDS.mailer_deactivated()
+    await lookAfter(0)
+    const running = delivery({ sweepMs: 50 })
+    await running.start()
+    await receiver.waitForRequests(1)
+    await slow.waitForRequests(1)
+    await running.stop()
+    expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+    // What was cut off is not settled: it is sent again.
+    expect(await showReceiver(deps(), 'tn_a')).toMatchObject({ waiting: 1 })
+    await slow.close()
+  })
+
+  it('is given up after a day, with the alert alone that is so old', async () => {
+    await set()
+    const { end } = await KINDS.mailer_deactivated()
+    await lookAfter(0)
+    await query(`update alerts_delivery set created_at = now() - interval '1 day'`)
+    await end()
+    await lookAfter(0)
+    receiver.setScript([500])
+    await deliver()
+    expect(told().map(([, state]) => state)).toEqual(['begun', 'over'])
+    expect(await showReceiver(deps(), 'tn_a')).toMatchObject({ waiting: 0 })
+  })
+})
+
+describe('[contract 11] the receiver', () => {
+  it('gets a message of Slack where the URL is one of Slack, which is not shown', async () => {
+    const { port } = new URL(receiver.origin)
+    const slackEgress = createTestEgress([], { 'hooks.slack.com': ['127.0.0.1'] })
+    const url = `http://hooks.slack.com:${port}/services/T0/B0/canary`
+    const shown = await setReceiver({ ...deps(), receivers: testReceivers(slackEgress) }, 'tn_a', {
+      url,
+    })
+    expect(shown).toMatchObject({ form: 'slack', url: `http://hooks.slack.com:${port}/services/…` })
+    const { subject } = await KINDS.mailer_deactivated()
+    await lookAfter(0)
+    await delivery({ egress: slackEgress }).runOnce()
+    const [request] = receiver.requests
+    expect(request?.path).toBe('/services/T0/B0/canary')
+    expect(request?.json).toMatchObject({
+      text: expect.stringContaining(subject),
+      blocks: [{ type: 'header' }, { type: 'section' }, { type: 'context' }],
+    })
+    const { rows } = await query('select * from alerts_receiver')
+    expect(JSON.stringify(rows)).not.toContain('canary')
+    await slackEgress.close()
+  })
+
+  it('is told of what goes on when it is set again, and loses what waits when it is deleted', async () => {
+    await set()
+    await KINDS.mailer_deactivated()
+    await lookAfter(0)
+    await deleteReceiver(deps(), 'tn_a')
+    expect(await showReceiver(deps(), 'tn_a')).toBeNull()
+    await expect(deleteReceiver(deps(), 'tn_a')).rejects.toMatchObject({ code: 'not_found' })
+    expect((await query('select from alerts_delivery')).rows).toEqual([])
+    await set()
+    await lookAfter(0)
+    await deliver()
+    expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+  })
+
+  it('has to be one that webhooks may have', async () => {
+    for (const url of ['https://10.0.0.1/', 'ftp://a.test/', 'https://u:p@a.test/'])
+      await expect(set('tn_a', undefined, url)).rejects.toMatchObject({ code: 'url_not_allowed' })
+    await expect(set('tn_a', undefined, 'nonsense')).rejects.toMatchObject({
+      errors: [{ path: '/url' }],
+    })
+    await set()
+    await KINDS.mailer_deactivated()
+    await lookAfter(0)
+    await delivery({ allowHttp: false }).runOnce()
+    expect(receiver.requests).toEqual([])
+    expect(await showReceiver(deps(), 'tn_a')).toMatchObject({
+      last_error: expect.stringContaining('url_not_allowed'),
+    })
+  })
+})
