@@ -46,6 +46,7 @@ const promises: readonly string[] = [
   'reference/statuses',
   'reference/events',
   'reference/webhooks',
+  'reference/alerts',
   'reference/suppressions',
   'reference/mailers',
   'reference/domains',

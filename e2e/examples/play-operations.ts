@@ -141,6 +141,17 @@ async function webhooks({ call, receiver }: Scene): Promise<void> {
   await call('getWebhookStatus', { params })
   await call('resumeWebhook', { params })
   await call('rotateSigningSecret', { params })
+  await alerts({ call, receiver })
+}
+
+async function alerts({ call, receiver }: Pick<Scene, 'call' | 'receiver'>): Promise<void> {
+  const url = `${receiver.origin}/alerts`
+  await call('setAlerts', { body: { url, kinds: ['mailer_deactivated', 'queue_late'] } })
+  await call('getAlerts')
+  await call('deleteAlerts')
+  await call('setOperatorAlerts', { body: { url, kinds: ['queue_late', 'disk_full'] } })
+  await call('getOperatorAlerts')
+  await call('deleteOperatorAlerts')
 }
 
 async function mailers({ call, world, receiver, servers }: Scene): Promise<void> {

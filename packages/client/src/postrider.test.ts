@@ -322,6 +322,20 @@ describe('Postrider', () => {
       '?kind=webhook&pageSize=5',
     ],
     ['getSystem', (client) => client.getSystem(), undefined],
+    [
+      'setAlerts',
+      (client) => client.setAlerts({ url: 'https://a.test/', kinds: ['queue_late'] }),
+      { url: 'https://a.test/', kinds: ['queue_late'] },
+    ],
+    [
+      'setOperatorAlerts',
+      (client) => client.setOperatorAlerts({ url: 'https://a.test/' }),
+      { url: 'https://a.test/' },
+    ],
+    ['getAlerts', (client) => client.getAlerts(), undefined],
+    ['deleteAlerts', (client) => client.deleteAlerts(), undefined],
+    ['getOperatorAlerts', (client) => client.getOperatorAlerts(), undefined],
+    ['deleteOperatorAlerts', (client) => client.deleteOperatorAlerts(), undefined],
     ['search', (client) => client.search({ q: 'a+b@c.com' }), undefined, '?q=a%2Bb%40c.com'],
     ['getPhishingSettings', (client) => client.getPhishingSettings(), undefined],
     [

@@ -35,12 +35,14 @@ import type {
   CreateTenantBody,
   CreateUserAnswer,
   CreateUserBody,
+  DeleteAlertsAnswer,
   DeleteDomainAnswer,
   DeleteImapConfigAnswer,
   DeleteInboundDomainAnswer,
   DeleteInboundUsernameAnswer,
   DeleteMemberAnswer,
   DeleteOAuthAppAnswer,
+  DeleteOperatorAlertsAnswer,
   DeleteRelayAnswer,
   DeleteSessionAnswer,
   DeleteSmtpConfigAnswer,
@@ -52,6 +54,7 @@ import type {
   DeleteWebhookBody,
   Domain,
   EmailLog,
+  GetAlertsAnswer,
   GetDomainAnswer,
   GetEmailAnswer,
   GetEmailContentAnswer,
@@ -63,6 +66,7 @@ import type {
   GetInboundMessageAnswer,
   GetInboundUsernameAnswer,
   GetMailerActivityAnswer,
+  GetOperatorAlertsAnswer,
   GetOverviewAnswer,
   GetPhishingSettingsAnswer,
   GetQueuesAnswer,
@@ -141,8 +145,11 @@ import type {
   SendBatchAnswer,
   SendEmailAnswer,
   SendTestEventAnswer,
+  SetAlertsAnswer,
+  SetAlertsBody,
   SetMailerActiveAnswer,
   SetOAuthActiveAnswer,
+  SetOperatorAlertsAnswer,
   StreamEventsQuery,
   SubscribeEmailAnswer,
   Suppression,
@@ -775,6 +782,21 @@ export class Postrider {
     return this.#send({ method: 'GET', path: '/admin/v1/health' }, options)
   }
 
+  setOperatorAlerts(
+    payload: SetAlertsBody,
+    options?: RequestOptions,
+  ): AnswerPromise<SetOperatorAlertsAnswer> {
+    return this.#send({ method: 'PUT', path: '/admin/v1/alerts', body: payload }, options)
+  }
+
+  getOperatorAlerts(options?: RequestOptions): AnswerPromise<GetOperatorAlertsAnswer> {
+    return this.#send({ method: 'GET', path: '/admin/v1/alerts' }, options)
+  }
+
+  deleteOperatorAlerts(options?: RequestOptions): AnswerPromise<DeleteOperatorAlertsAnswer> {
+    return this.#send({ method: 'DELETE', path: '/admin/v1/alerts' }, options)
+  }
+
   getQueues(
     query: GetQueuesQuery = {},
     options?: RequestOptions,
@@ -805,6 +827,18 @@ export class Postrider {
     options?: RequestOptions,
   ): AnswerPromise<UpdatePhishingSettingsAnswer> {
     return this.#send({ method: 'PUT', path: '/v1/phishing', body: settings }, options)
+  }
+
+  setAlerts(payload: SetAlertsBody, options?: RequestOptions): AnswerPromise<SetAlertsAnswer> {
+    return this.#send({ method: 'PUT', path: '/v1/alerts', body: payload }, options)
+  }
+
+  getAlerts(options?: RequestOptions): AnswerPromise<GetAlertsAnswer> {
+    return this.#send({ method: 'GET', path: '/v1/alerts' }, options)
+  }
+
+  deleteAlerts(options?: RequestOptions): AnswerPromise<DeleteAlertsAnswer> {
+    return this.#send({ method: 'DELETE', path: '/v1/alerts' }, options)
   }
 
   registerWebhook(

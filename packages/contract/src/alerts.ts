@@ -40,27 +40,31 @@ export type SetAlertsBody = Static<typeof setAlertsBody>
 
 export const alertForms = ['json', 'slack'] as const
 
-export const alerts = closedObject({
-  url: Type.String({
-    description:
-      'Where alerts go. Of a Slack URL, which is a secret, the last part is shown as `…`',
-  }),
-  form: Type.Enum([...alertForms], {
-    description: '`slack` when the host is `hooks.slack.com` or `hooks.slack-gov.com`, else `json`',
-  }),
-  kinds: kinds('Which are told'),
-  waiting: Type.Integer({
-    minimum: 0,
-    description: 'Alerts that the receiver has not accepted yet',
-  }),
-  last_ok_at: timestampOrNull('When it accepted an alert last'),
-  last_error: Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    description: 'Why it did not accept the last one; null: it did, or none was sent',
-  }),
-  created_at: timestamp('When it was set first'),
-  updated_at: timestamp('When it was last set'),
-})
+export const alerts = closedObject(
+  {
+    url: Type.String({
+      description:
+        'Where alerts go. Of a Slack URL, which is a secret, the last part is shown as `…`',
+    }),
+    form: Type.Enum([...alertForms], {
+      description:
+        '`slack` when the host is `hooks.slack.com` or `hooks.slack-gov.com`, else `json`',
+    }),
+    kinds: kinds('Which are told'),
+    waiting: Type.Integer({
+      minimum: 0,
+      description: 'Alerts that the receiver has not accepted yet',
+    }),
+    last_ok_at: timestampOrNull('When it accepted an alert last'),
+    last_error: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'Why it did not accept the last one; null: it did, or none was sent',
+    }),
+    created_at: timestamp('When it was set first'),
+    updated_at: timestamp('When it was last set'),
+  },
+  { description: 'Where alerts go' },
+)
 export type Alerts = Static<typeof alerts>
 
 /** What is sent, in the form `json`. */

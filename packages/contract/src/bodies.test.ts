@@ -162,6 +162,7 @@ describe('webhook bodies', () => {
       'paused',
       'options',
       'headers_present',
+      'signing',
       'created_at',
       'updated_at',
     ])

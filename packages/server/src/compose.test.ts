@@ -39,7 +39,7 @@ const SENDER = ['leases of sender', 'smtp connections', 'phishing-scanner', 'sen
 const WATCH = ['send queue watch']
 const PAUSED_WATCH = ['leases of paused sender', 'send queue watch']
 const MAILBOX = ['leases of mailbox', 'mailboxes', 'sent copies']
-const DOMAINS = ['domains']
+const DOMAINS = ['domains', 'alert delivery', 'alert watch']
 const JANITORS = [
   'janitor',
   'feedback janitor',

@@ -18,6 +18,7 @@ import { addRows, countRows, tablesOf } from './tenant-rows.ts'
 const OWN = ['tenants_api_key', 'tenants_deletion', 'tenants_tenant', 'tenants_usage']
 /** Tables that reach no tenant. A user is reached by `people_member`, and the rest of `people` by the user. */
 const WITHOUT_TENANT = [
+  'alerts_watch',
   ...['people_invitation', 'people_session', 'people_user', 'platform_lease', 'platform_member'],
   ...['platform_migration', 'platform_partition_option', 'platform_process'],
   ...['platform_secret_key', 'webhooks_event_mark'],

@@ -63,6 +63,7 @@ const told = () =>
     const { alert, state, subject } = json as Alert
     return [alert, state, subject]
   })
+const states = () => told().map(([alert, state]) => `${alert} ${state}`)
 const deliver = () => delivery().runOnce()
 
 /** What makes each kind begin, and what ends it. */
@@ -200,7 +201,7 @@ describe('[contract 11] an alert', () => {
     await set(operator)
     await lookAfter(0)
     await deliver()
-    expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+    expect(states()).toEqual(['mailer_deactivated begun'])
     await other.close()
   })
 
@@ -220,7 +221,7 @@ describe('[contract 11] an alert', () => {
     await end()
     await lookAfter(0, { rowsMax: 0 })
     await deliver()
-    expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+    expect(states()).toEqual(['mailer_deactivated begun'])
   })
 })
 
@@ -255,7 +256,7 @@ describe('[contract 11] several processes', () => {
       await lookAfter(0)
       await lookAfter(0)
       await deliver()
-      expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+      expect(states()).toEqual(['mailer_deactivated begun'])
     },
   )
 
@@ -352,7 +353,7 @@ describe('[contract 11] a receiver that is down', () => {
     await receiver.waitForRequests(1)
     await slow.waitForRequests(1)
     await running.stop()
-    expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+    expect(states()).toEqual(['mailer_deactivated begun'])
     // What was cut off is not settled: it is sent again.
     expect(await showReceiver(deps(), 'tn_a')).toMatchObject({ waiting: 1 })
     await slow.close()
@@ -406,7 +407,7 @@ describe('[contract 11] the receiver', () => {
     await set()
     await lookAfter(0)
     await deliver()
-    expect(told()).toMatchObject([['mailer_deactivated', 'begun']])
+    expect(states()).toEqual(['mailer_deactivated begun'])
   })
 
   it('has to be one that webhooks may have', async () => {

@@ -87,7 +87,10 @@ describe('[contract 11] who is told', () => {
     look(60, true)
     state.wanted.set('tn_a', new Set([key.kind]))
     expect(look(90, true)).toEqual([['tn_a', 'begun', 0]])
-    expect([look(100, false), look(160, false)].flat()).toHaveLength(6)
+    expect([look(100, false), look(160, false)].flat()).toEqual([
+      ['tn_a', 'over', 100],
+      [operator, 'over', 100],
+    ])
   })
 
   it('is nobody of an end whose beginning was not told, or whose receiver is gone', () => {
