@@ -341,7 +341,7 @@ describe('[contract 11] a receiver that is down', () => {
     })
   })
 
-  it('holds up no alert of another tenant while it hangs', async () => {
+  it('delays no alert of another tenant while it hangs', async () => {
     const slow = await createWebhookReceiver()
     slow.setScript([{ status: 200, after: new Promise(() => undefined) }])
     await set('tn_a', undefined, slow.origin)

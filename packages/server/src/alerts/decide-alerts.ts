@@ -2,8 +2,8 @@
  * Decides what a look changes: which episodes begin, go on and end, and who is told of which. Pure.
  *
  * A state that was decided elsewhere, such as a deactivation, is told at once. What may pass by itself has to
- * last for `afterMs` before it is told, and has to be gone for as long before it is over. Whoever sets a
- * receiver meanwhile is told of what has begun before.
+ * last for `afterMs` before it is told, and has to be gone for as long before it is over. A receiver
+ * that is set meanwhile is told of what has begun before.
  */
 import type { AlertKind } from '@postrider/contract'
 import { type Episode, keyOf, operator, type Sight, type Wanted } from './alert.ts'

@@ -2,7 +2,7 @@
  * SQL of episodes, and of the turn to look. Over all tenants: one process at a time looks for all of them.
  *
  * A turn is a claim with a fence: who has lost it changes nothing. What a look changes is one transaction with
- * the alerts that it makes, so that each is made once, whoever is killed when.
+ * the alerts that it makes, so that each is made once, also when processes are killed.
  */
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 import { type Episode, operator } from './alert.ts'
