@@ -76,18 +76,22 @@ export interface Alert {
   readonly details: Readonly<Record<string, unknown>>
 }
 
+const alertsOrNull = Type.Union([alerts, Type.Null()], { description: 'null: none are sent' })
+
 export const setAlertsAnswer = answer({ alerts })
 export type SetAlertsAnswer = Static<typeof setAlertsAnswer>
-export const getAlertsAnswer = answer({
-  alerts: Type.Union([alerts, Type.Null()], { description: 'null: none are sent' }),
-})
+
+export const getAlertsAnswer = answer({ alerts: alertsOrNull })
 export type GetAlertsAnswer = Static<typeof getAlertsAnswer>
+
 export const deleteAlertsAnswer = plainAnswer
 export type DeleteAlertsAnswer = Static<typeof deleteAlertsAnswer>
 
-export const setOperatorAlertsAnswer = setAlertsAnswer
-export type SetOperatorAlertsAnswer = SetAlertsAnswer
-export const getOperatorAlertsAnswer = getAlertsAnswer
-export type GetOperatorAlertsAnswer = GetAlertsAnswer
-export const deleteOperatorAlertsAnswer = deleteAlertsAnswer
-export type DeleteOperatorAlertsAnswer = DeleteAlertsAnswer
+export const setOperatorAlertsAnswer = answer({ alerts })
+export type SetOperatorAlertsAnswer = Static<typeof setOperatorAlertsAnswer>
+
+export const getOperatorAlertsAnswer = answer({ alerts: alertsOrNull })
+export type GetOperatorAlertsAnswer = Static<typeof getOperatorAlertsAnswer>
+
+export const deleteOperatorAlertsAnswer = plainAnswer
+export type DeleteOperatorAlertsAnswer = Static<typeof deleteOperatorAlertsAnswer>

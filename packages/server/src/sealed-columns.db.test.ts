@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/database.ts'
-import { runCli } from './cli.ts'
 import { urlPlaceOf } from './alerts/receiver.ts'
+import { runCli } from './cli.ts'
 import { sealPrivateKey } from './domains/domain.ts'
 import { openPassword, sealPassword } from './mailers/mailer.ts'
 import { sealClientSecret } from './mailers/oauth/apps/oauth-app.ts'
@@ -124,10 +124,10 @@ async function fill(): Promise<void> {
       sealSigning(ring, { tenantId, webhookId: 'wh' }, newSigning()),
     ],
   )
-  await db.query(`insert into alerts_receiver (tenant_id, url_sealed, kinds) values ($1, $2, '{}')`, [
-    tenantId,
-    ring.encrypt('https://a.test/', urlPlaceOf(tenantId)),
-  ])
+  await db.query(
+    `insert into alerts_receiver (tenant_id, url_sealed, kinds) values ($1, $2, '{}')`,
+    [tenantId, ring.encrypt('https://a.test/', urlPlaceOf(tenantId))],
+  )
 }
 
 describe('the list of sealed columns', () => {

@@ -194,7 +194,11 @@ export interface UsedQuota {
 /** Of some tenants, or of all: quotas of which a share is used. That of a second comes and goes. */
 export async function findUsedQuotas(
   q: Queryable,
-  o: { readonly tenantIds: readonly string[] | null; readonly share: number; readonly limit: number },
+  o: {
+    readonly tenantIds: readonly string[] | null
+    readonly share: number
+    readonly limit: number
+  },
 ): Promise<UsedQuota[]> {
   return (await q.query<UsedQuota>(USED, [o.tenantIds, o.share, o.limit])).rows
 }
