@@ -225,19 +225,8 @@ function createCapabilities(platform: Platform, config: Config) {
   })
   const alerts = createAlerts({ ...platform, receivers })
   return {
-    ...{
-      alerts,
-      mail,
-      tenants,
-      people,
-      suppressions,
-      activity,
-      webhooks,
-      mailers,
-      feedback,
-      tracking,
-    },
-    ...{ relays, domains, sending, inbound, mailboxes },
+    ...{ mail, tenants, people, suppressions, activity, webhooks, mailers, feedback, tracking },
+    ...{ relays, domains, sending, inbound, mailboxes, alerts },
   }
 }
 
