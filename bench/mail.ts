@@ -6,7 +6,10 @@ const line = '<p>Your order has left our warehouse and will be with you in two d
 
 const textLine = 'Your order has left our warehouse and will be with you in two days.\n'
 
-export function mailOf(htmlBytes: number, from: string = sender): SendEmailBody {
+export function mailOf(
+  htmlBytes: number,
+  from: string = sender,
+): SendEmailBody & Required<Pick<SendEmailBody, 'subject' | 'content'>> {
   return {
     from: { email: from, name: 'Bench' },
     to: [{ email: 'ada@example.com', name: 'Ada' }],
@@ -20,7 +23,7 @@ export function mailOf(htmlBytes: number, from: string = sender): SendEmailBody 
 }
 
 /** For a peer that is given its parts one by one. */
-export function partsOf({ content }: SendEmailBody): { text: string; html: string } {
+export function partsOf({ content = [] }: SendEmailBody): { text: string; html: string } {
   const partOf = (type: string) => content.find((part) => part.type === type)?.value ?? ''
   return { text: partOf('text/plain'), html: partOf('text/html') }
 }

@@ -17,7 +17,17 @@ export interface Link {
 /** Of documents: the groups with their pages, by slug. */
 const guides: readonly (readonly [label: string, slugs: readonly string[]])[] = [
   ['Start', ['start', 'features', 'comparison', 'glossary']],
-  ['Send', ['sending', 'operations/mailers', 'operations/oauth', 'operations/limits', 'relays']],
+  [
+    'Send',
+    [
+      'sending',
+      'templates',
+      'operations/mailers',
+      'operations/oauth',
+      'operations/limits',
+      'relays',
+    ],
+  ],
   ['Receive', ['inbound', 'mailboxes']],
   ['Track and protect', ['operations/tracking', 'operations/phishing', 'failed-reasons']],
   ['Programs', ['client']],
@@ -43,6 +53,7 @@ const guides: readonly (readonly [label: string, slugs: readonly string[]])[] = 
 const promises: readonly string[] = [
   'reference',
   'reference/sending',
+  'reference/templates',
   'reference/statuses',
   'reference/events',
   'reference/webhooks',

@@ -50,6 +50,7 @@ export async function playOperations(scene: Scene): Promise<void> {
   await webhooks(scene)
   await mailers(scene)
   const refId = await emails(scene)
+  await templates(scene)
   await deliveries(scene, refId)
   await suppressions(scene)
   await keys(scene)
@@ -290,6 +291,26 @@ async function emails({ call, receiver }: Scene): Promise<string> {
   await call('cancelEmails', { body: { ref_ids: [later.ref_id], dry_run: true } })
   await call('cancelScheduledEmail', { params: { ref_id: later.ref_id } })
   return ref_id
+}
+
+async function templates({ call }: Scene): Promise<void> {
+  const receipt = {
+    name: 'Receipt',
+    subject: 'Order {{ order_id }}',
+    content: [{ type: 'text/html', value: '<p>Thank you, {{ name }}.</p>' }],
+    sample_data: { order_id: 1234, name: 'Ada' },
+  }
+  await call('previewTemplateDraft', { body: receipt })
+  const { template } = await call('createTemplate', { body: receipt })
+  const params = { template_id: template.template_id }
+  await call('updateTemplate', { params, body: { subject: 'Your order {{ order_id }}' } })
+  await call('getTemplate', { params })
+  await call('listTemplates')
+  await call('previewTemplate', {
+    params,
+    body: { template_data: { order_id: 1235, name: 'Grace' } },
+  })
+  await call('deleteTemplate', { params })
 }
 
 async function deliveries({ call }: Scene, refId: string): Promise<void> {

@@ -17,6 +17,7 @@ import type {
   ListAuditQuery,
   ListEventsQuery,
   ListWebhookDeliveriesQuery,
+  PreviewTemplateBody,
   RelayKind,
   ReplayWebhookEventsBody,
   RescueEmailsBody,
@@ -32,6 +33,7 @@ import type {
   UpdateMemberBody,
   UpdateOAuthAppBody,
   UpdateSmtpBody,
+  UpdateTemplateBody,
   UpdateUserBody,
   UpdateWebhookBody,
 } from '@postrider/contract'
@@ -116,6 +118,8 @@ export type ConfigureImapInput = Without<ConfigureImapBody> &
 export type UpdateSmtpInput = Omit<UpdateSmtpBody, 'mailer_id'> & { readonly mailer_id: string }
 export type UpdateImapInput = Omit<UpdateImapBody, 'mailer_id'> & { readonly mailer_id: string }
 export type UpdateOAuthAppInput = UpdateOAuthAppBody & { readonly app_id: string }
+export type UpdateTemplateInput = UpdateTemplateBody & { readonly template_id: string }
+export type PreviewTemplateInput = PreviewTemplateBody & { readonly template_id: string }
 export type SendTestEventInput = SendTestEventBody & { readonly webhook_id: string }
 export type UpdateMemberInput = UpdateMemberBody & { readonly user_id: string }
 export type UpdateUserInput = UpdateUserBody & { readonly user_id: string }

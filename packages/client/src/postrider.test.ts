@@ -49,6 +49,12 @@ const imap = {
 const kind = id as RelayKind as 'sparkpost'
 const oauthApp = { provider: 'google', client_id: 'c', client_secret: 's' } as const
 
+const template = {
+  name: 'Receipt',
+  subject: 'Order {{ id }}',
+  content: [{ type: 'text/plain' as const, value: 'Thank you' }],
+}
+
 const person = { email: 'ada@example.com', name: 'Ada', role: 'owner' } as const
 
 describe('Postrider', () => {
@@ -211,6 +217,31 @@ describe('Postrider', () => {
     ],
     ['getSuppression', (client) => client.getSuppression(id), undefined],
     ['deleteSuppression', (client) => client.deleteSuppression(id), undefined],
+    ['createTemplate', (client) => client.createTemplate(template), template],
+    [
+      'listTemplates',
+      (client) => client.listTemplates({ name: 'Receipt' }),
+      undefined,
+      '?name=Receipt',
+    ],
+    ['getTemplate', (client) => client.getTemplate(id, { version: 2 }), undefined, '?version=2'],
+    [
+      'updateTemplate',
+      (client) => client.updateTemplate({ template_id: id, subject: 'New' }),
+      { subject: 'New' },
+    ],
+    [
+      'deleteTemplate',
+      (client) => client.deleteTemplate(id, { version: 1 }),
+      undefined,
+      '?version=1',
+    ],
+    [
+      'previewTemplate',
+      (client) => client.previewTemplate({ template_id: id, version: 1 }),
+      { version: 1 },
+    ],
+    ['previewTemplateDraft', (client) => client.previewTemplateDraft(template), template],
     ['createOAuthApp', (client) => client.createOAuthApp(oauthApp), oauthApp],
     ['listOAuthApps', (client) => client.listOAuthApps(), undefined],
     [
@@ -776,6 +807,7 @@ describe('every list', () => {
     listEvents: ['events', (client) => client.listEvents()],
     listWebhookDeliveries: ['deliveries', (client) => client.listWebhookDeliveries()],
     listMailers: ['mailers', (client) => client.listMailers()],
+    listTemplates: ['templates', (client) => client.listTemplates()],
     listOAuthApps: ['apps', (client) => client.listOAuthApps()],
     listInboundDomains: ['inbound_domains', (client) => client.listInboundDomains()],
     listInboundUsernames: ['inbound_usernames', (client) => client.listInboundUsernames('d')],

@@ -31,6 +31,8 @@ import type {
   CreateOAuthAppBody,
   CreateSessionAnswer,
   CreateSessionBody,
+  CreateTemplateAnswer,
+  CreateTemplateBody,
   CreateTenantAnswer,
   CreateTenantBody,
   CreateUserAnswer,
@@ -47,6 +49,8 @@ import type {
   DeleteSessionAnswer,
   DeleteSmtpConfigAnswer,
   DeleteSuppressionAnswer,
+  DeleteTemplateAnswer,
+  DeleteTemplateQuery,
   DeleteTenantAnswer,
   DeleteTenantQuery,
   DeleteUserAnswer,
@@ -78,6 +82,8 @@ import type {
   GetStatisticsAnswer,
   GetSuppressionAnswer,
   GetSystemAnswer,
+  GetTemplateAnswer,
+  GetTemplateQuery,
   GetTenantAnswer,
   GetUserAnswer,
   GetWebhookDeliveryAnswer,
@@ -99,6 +105,7 @@ import type {
   ListedDomainMailer,
   ListedEvent,
   ListedMailer,
+  ListedTemplate,
   ListInboundDomainsAnswer,
   ListInboundDomainsQuery,
   ListInboundMessagesAnswer,
@@ -115,6 +122,8 @@ import type {
   ListSessionsAnswer,
   ListSuppressionsAnswer,
   ListSuppressionsQuery,
+  ListTemplatesAnswer,
+  ListTemplatesQuery,
   ListTenantsAnswer,
   ListTenantsQuery,
   ListUsersAnswer,
@@ -127,6 +136,9 @@ import type {
   OAuthLoginBody,
   OperatedQueue,
   PauseWebhookAnswer,
+  PreviewTemplateAnswer,
+  PreviewTemplateDraftAnswer,
+  PreviewTemplateDraftBody,
   RedeliverAnswer,
   RegisterWebhookAnswer,
   RegisterWebhookBody,
@@ -169,6 +181,7 @@ import type {
   UpdatePhishingSettingsAnswer,
   UpdatePhishingSettingsBody,
   UpdateSmtpAnswer,
+  UpdateTemplateAnswer,
   UpdateTenantAnswer,
   UpdateTenantBody,
   UpdateUserAnswer,
@@ -1094,6 +1107,90 @@ export class Postrider {
       filter,
       options,
     )
+  }
+
+  createTemplate(
+    payload: CreateTemplateBody,
+    options?: RequestOptions,
+  ): AnswerPromise<CreateTemplateAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/templates', body: payload }, options)
+  }
+
+  /** Without content: getTemplate has it. */
+  listTemplates(
+    filter: ListTemplatesQuery = {},
+    options?: RequestOptions,
+  ): PagedList<ListTemplatesAnswer, ListedTemplate> {
+    return this.#list<ListTemplatesAnswer, 'templates'>(
+      'templates',
+      { path: '/v1/templates' },
+      filter,
+      options,
+    )
+  }
+
+  /** The newest version, or `version`. */
+  getTemplate(
+    templateId: string,
+    query: GetTemplateQuery = {},
+    options?: RequestOptions,
+  ): AnswerPromise<GetTemplateAnswer> {
+    return this.#send(
+      {
+        method: 'GET',
+        path: '/v1/templates/{template_id}',
+        parameters: { template_id: templateId },
+        query: { ...query },
+      },
+      options,
+    )
+  }
+
+  /** Makes the next version. What is left out stays as it is. */
+  updateTemplate(
+    payload: inputs.UpdateTemplateInput,
+    options?: RequestOptions,
+  ): AnswerPromise<UpdateTemplateAnswer> {
+    return this.#send(
+      { method: 'PUT', path: '/v1/templates/{template_id}', input: payload },
+      options,
+    )
+  }
+
+  /** With all versions, or only `version`. */
+  deleteTemplate(
+    templateId: string,
+    query: DeleteTemplateQuery = {},
+    options?: RequestOptions,
+  ): AnswerPromise<DeleteTemplateAnswer> {
+    return this.#send(
+      {
+        method: 'DELETE',
+        path: '/v1/templates/{template_id}',
+        parameters: { template_id: templateId },
+        query: { ...query },
+      },
+      options,
+    )
+  }
+
+  /** `html` of the answer belongs into a sandbox. */
+  previewTemplate(
+    payload: inputs.PreviewTemplateInput,
+    options?: RequestOptions,
+  ): AnswerPromise<PreviewTemplateAnswer> {
+    return this.#send(
+      { method: 'POST', path: '/v1/templates/{template_id}/preview', input: payload },
+      options,
+    )
+  }
+
+  /** Of a template that is not stored. */
+  previewTemplateDraft(
+    payload: PreviewTemplateDraftBody,
+    options?: RequestOptions,
+  ): AnswerPromise<PreviewTemplateDraftAnswer> {
+    return this.#send({ method: 'POST', path: '/v1/templates/preview', body: payload }, options)
   }
 
   /** Register the answer's `callback_url` at the provider. */

@@ -272,6 +272,11 @@ export const tracedEmail = closedObject({
   mailer_id: Type.String({ description: 'The mailer that it goes out by' }),
   campaign_id: stringOrNull('null if none was given'),
   custom_args: jsonObjectOrNull({ description: 'As they were given, else null' }),
+  template_id: stringOrNull('The stored template that it was made of, else null'),
+  template_version: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    description: 'The version of this template; null without one',
+  }),
   traceparent: Type.String({ description: 'Of the request that sent it' }),
   created_at: timestamp('When it was accepted'),
   recipients: Type.Array(tracedRecipient, { description: 'All, in the order of the request' }),

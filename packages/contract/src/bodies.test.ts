@@ -213,7 +213,14 @@ describe('SMTP bodies', () => {
 
 describe('sendEmailBody', () => {
   it.each(['from', 'to', 'subject', 'content'])('requires %s', (name) => {
-    expect(Value.Check(sendEmailBody, { ...email, [name]: undefined })).toBe(false)
+    const { [name]: _, ...rest } = email as Record<string, unknown>
+    expect(Value.Check(sendEmailBody, rest)).toBe(false)
+  })
+
+  it('requires no subject and no content with template_id', () => {
+    const { subject: _, content: __, ...rest } = email
+    expect(Value.Check(sendEmailBody, { ...rest, template_id: 'tpl_1' })).toBe(true)
+    expect(Value.Check(sendEmailBody, { ...rest, template_version: 1 })).toBe(false)
   })
 
   it.each([

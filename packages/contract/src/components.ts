@@ -138,6 +138,7 @@ export const wordLists: Readonly<Record<string, WordList>> = {
 export const extendedComponents: Readonly<Record<string, string>> = {
   ListedMailer: 'Mailer',
   ListedDomainMailer: 'DomainMailer',
+  Template: 'ListedTemplate',
   Tenant: 'ListedTenant',
   WebhookDeliveryDetail: 'WebhookDelivery',
   MailBounceDetails: 'MessageDetails',

@@ -146,6 +146,19 @@ export const errorCatalogue = {
     cause: 'The account has configured 100 inbound domains that are not verified.',
     fix: 'Publish the records of some of them and get these domains, or delete some.',
   },
+  template_exists: {
+    status: 409,
+    message: 'There is a template of this name',
+    cause: 'Another template of the account has the name. `message` names its id.',
+    fix: 'Choose another name, or update the template in `message`.',
+  },
+  too_many_templates: {
+    status: 409,
+    message: 'The account has no room for more templates',
+    cause:
+      'An account has at most 1,000 templates, a template 100 versions, and all of them together 64 MiB. `errors` names the limit, such as `/limits/versions`.',
+    fix: 'Delete templates, or versions that you do not send any more, with deleteTemplate.',
+  },
   idempotency_mismatch: {
     status: 409,
     message: 'This Idempotency-Key was used with another body',
@@ -188,6 +201,13 @@ export const errorCatalogue = {
     message: 'No mailer for this sender',
     cause: 'No mailer has the address in `from`, and `mailer_id` names none.',
     fix: 'Configure a mailer for the address, or name one in `mailer_id`.',
+  },
+  no_template: {
+    status: 422,
+    message: 'There is no such template',
+    cause:
+      'No template of the account has the id in `template_id`, or the template has no version `template_version`.',
+    fix: 'Create it with createTemplate, or give the id of one in listTemplates.',
   },
   mailer_unreachable: {
     status: 422,

@@ -15,6 +15,7 @@ export const idPrefixes = {
   webhookDelivery: 'dlv',
   event: 'evt',
   inboundMessage: 'in',
+  template: 'tpl',
   user: 'user',
   session: 'ses',
 } as const

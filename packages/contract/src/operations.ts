@@ -84,6 +84,48 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  createTemplate: {
+    method: 'POST',
+    path: '/v1/templates',
+    status: 201,
+    auth: 'tenant',
+  },
+  listTemplates: {
+    method: 'GET',
+    path: '/v1/templates',
+    status: 200,
+    auth: 'tenant',
+  },
+  previewTemplateDraft: {
+    method: 'POST',
+    path: '/v1/templates/preview',
+    status: 200,
+    auth: 'tenant',
+  },
+  getTemplate: {
+    method: 'GET',
+    path: '/v1/templates/{template_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  updateTemplate: {
+    method: 'PUT',
+    path: '/v1/templates/{template_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  deleteTemplate: {
+    method: 'DELETE',
+    path: '/v1/templates/{template_id}',
+    status: 200,
+    auth: 'tenant',
+  },
+  previewTemplate: {
+    method: 'POST',
+    path: '/v1/templates/{template_id}/preview',
+    status: 200,
+    auth: 'tenant',
+  },
   getStatistics: {
     method: 'GET',
     path: '/v1/statistics',

@@ -181,7 +181,7 @@ export type SendSettings = Static<typeof sendSettings>
 
 const recipients = { maxItems: recipientsMax }
 
-export const sendEmailBody = closedObject({
+const sendEmailFields = {
   from: emailAddress,
   to: Type.Array(emailAddress, {
     ...recipients,
@@ -197,13 +197,36 @@ export const sendEmailBody = closedObject({
       description: 'Never visible to other recipients',
     }),
   ),
-  subject: Type.String({ maxLength: subjectLengthMax, description: 'Subject of the message' }),
-  content: Type.Array(emailContent, {
-    minItems: 1,
-    maxItems: 2,
-    description:
-      'At most one of each type. HTML alone gets a text part with what it says, up to 256 KiB of HTML; an empty `text/plain` keeps it from that',
-  }),
+  subject: Type.Optional(
+    Type.String({
+      maxLength: subjectLengthMax,
+      description: 'Subject of the message. Required without `template_id`',
+    }),
+  ),
+  content: Type.Optional(
+    Type.Array(emailContent, {
+      minItems: 1,
+      maxItems: 2,
+      description:
+        'At most one of each type. HTML alone gets a text part with what it says, up to 256 KiB of HTML; an empty `text/plain` keeps it from that. Required without `template_id`',
+    }),
+  ),
+  template_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description:
+        'A stored template, in place of `subject` and `content`. It is rendered with `template_data`, or with no data; its sample data is not used. The version is chosen when the email is accepted: later changes, also a deletion, do not concern it',
+      examples: ['tpl_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+    }),
+  ),
+  template_version: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 2_147_483_647,
+      description: 'The newest when left out. Only with `template_id`',
+    }),
+  ),
   replyTo: Type.Optional(emailAddress),
   headers: Type.Optional(
     stringMap({
@@ -255,7 +278,16 @@ export const sendEmailBody = closedObject({
       examples: ['2026-11-20T18:00:00Z'],
     }),
   ),
-})
+}
+
+/** Where nothing is stored, the email says it itself: told with all other fields that are missing. */
+const contentUnlessStored = {
+  additionalProperties: false,
+  if: { required: ['template_id'], properties: { template_id: {} } },
+  else: { required: ['subject', 'content'], properties: { subject: {}, content: {} } },
+}
+
+export const sendEmailBody = Type.Object(sendEmailFields, contentUnlessStored)
 export type SendEmailBody = Static<typeof sendEmailBody>
 
 export const acceptedRecipient = closedObject({
@@ -275,18 +307,21 @@ export const sendEmailAnswer = answer({
 })
 export type SendEmailAnswer = Static<typeof sendEmailAnswer>
 
-export const batchMessageBody = closedObject({
-  ...sendEmailBody.properties,
-  idempotency_key: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: idempotencyKeyLengthMax,
-      description:
-        'What the header `Idempotency-Key` is to sendEmail: visible ASCII, kept for 24 hours, with the same meaning for both operations',
-      examples: ['order-1234'],
-    }),
-  ),
-})
+export const batchMessageBody = Type.Object(
+  {
+    ...sendEmailFields,
+    idempotency_key: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: idempotencyKeyLengthMax,
+        description:
+          'What the header `Idempotency-Key` is to sendEmail: visible ASCII, kept for 24 hours, with the same meaning for both operations',
+        examples: ['order-1234'],
+      }),
+    ),
+  },
+  contentUnlessStored,
+)
 export type BatchMessageBody = Static<typeof batchMessageBody>
 
 export const sendBatchBody = closedObject({

@@ -6,6 +6,11 @@ export const tags = [
       'Send an email with sendEmail. The answer has its `ref_id`, which every event of the email carries. getEmail shows each recipient with all attempts. getEmailLogs finds emails by recipient, status, subject and time. rescueEmails sends failed emails again, retryEmails tries waiting ones now, and cancelEmails takes them back.',
   },
   {
+    name: 'Templates',
+    description:
+      'Subject and content that are stored once, as Liquid templates, and sent by `template_id` with the data of each email. Every change is a new version; sendEmail takes the newest, or `template_version`.',
+  },
+  {
     name: 'Mailers',
     description:
       'A mailer is an account at a mail server: by SMTP it sends, by IMAP it fetches. Configure one for each sender address; sendEmail finds it by `from`. When its login is rejected it is `deactivated`, which `MAILER_DEACTIVATED` tells, and its mail waits until the login works again.',

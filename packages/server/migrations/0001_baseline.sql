@@ -1064,6 +1064,9 @@ create table sending_email (
   -- When the email was queued, where that was after its acceptance: at its send_at, or by a rescue. The email
   -- and its links are kept from then on.
   queued_at     timestamptz,
+  -- The stored template that subject and content were rendered from. It may be gone by now.
+  template_id      text collate "C",
+  template_version integer,
   primary key (tenant_id, ref_id, day)
 ) partition by range (day);
 -- Whether a day has emails that were queued lately, before the day leaves.
@@ -1278,6 +1281,36 @@ create table sending_sent_copy (
 create index sending_sent_copy_due on sending_sent_copy (bucket, tenant_id, mailer_id, due_at);
 -- For the janitor.
 create index sending_sent_copy_sent on sending_sent_copy (sent_at);
+
+-- A stored template: its name, and the number of its newest version. The tenant creates, changes and deletes it.
+-- Emails do not refer to it: they hold what was rendered at their acceptance.
+create table sending_template (
+  tenant_id   text collate "C" not null,
+  template_id text collate "C" not null,
+  name        text collate "C" not null,
+  version     integer not null,
+  created_at  timestamptz not null default now(),
+  primary key (tenant_id, template_id),
+  unique (tenant_id, name)
+);
+
+-- A version of a stored template: subject and content, both Liquid. Each change writes one, and none is changed.
+-- The row goes with its template, or alone when the tenant deletes the version.
+create table sending_template_version (
+  tenant_id   text collate "C" not null,
+  template_id text collate "C" not null,
+  version     integer not null,
+  subject     text not null,
+  -- [{ type, value }], as it was given.
+  content     json not null,
+  -- Null: the version has none.
+  sample_data json,
+  -- Of subject, content and sample data, for the limit of a tenant.
+  bytes       integer not null,
+  created_at  timestamptz not null default now(),
+  primary key (tenant_id, template_id, version),
+  foreign key (tenant_id, template_id) references sending_template on delete cascade
+);
 
 -- What a tenant has set for its phishing protection. A tenant without a row has the defaults. The row stays.
 create table sending_phishing_settings (

@@ -38,6 +38,8 @@ const configured = [
   'inbound_username',
   'inbound_domain',
   'sending_phishing_settings',
+  'sending_template_version',
+  'sending_template',
 ]
 const recorded = [
   'inbound_queue',

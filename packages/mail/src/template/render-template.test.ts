@@ -32,6 +32,19 @@ describe('rendering', () => {
     })
   })
 
+  it('parses without data, and answers the template as it is', () => {
+    const source = 'Hello {{ user.name }}{{ list | first }}'
+    const { data: _, ...parts } = input({ subject: source, html: source })
+    expect(render(parts)).toEqual({ ok: true, subject: source, html: source })
+    expect(render({ ...parts, html: 'a\n {{ user | nope }}' })).toEqual({
+      ok: false,
+      problem: 'html: undefined filter: nope, line:2, col:2',
+      isTime: false,
+    })
+    // A division by nothing is an error of the data alone.
+    expect(render({ ...parts, html: '{{ 1 | divided_by: x }}' })).toMatchObject({ ok: true })
+  })
+
   it('returns only the given parts', () => {
     expect(render(input({ subject: 'a', text: 'b' }))).toEqual({
       ok: true,

@@ -18,7 +18,8 @@ export interface TemplateInput {
   readonly subject: string
   readonly text?: string
   readonly html?: string
-  readonly data: Readonly<Record<string, unknown>>
+  /** Left out: what Liquid says of the template is all that is asked for, and it is answered as it is. */
+  readonly data?: Readonly<Record<string, unknown>>
   /** Of a rendered subject and of one rendered body, in characters. */
   readonly subjectLengthMax: number
   readonly bodyLengthMax: number
@@ -79,6 +80,10 @@ export function createRenderTemplate(): RenderTemplate {
       if (source === undefined) continue
       const result = renderPart(engine, source, data)
       if (!result.ok) return { ...result, problem: `${name}: ${result.problem}` }
+      if (data === undefined) {
+        rendered[name] = source
+        continue
+      }
       const output = name === 'subject' ? oneLine(result.output) : result.output.toWellFormed()
       const problem = problemOf(name, output, lengthMax)
       if (problem !== undefined) return { ok: false, problem: `${name}: ${problem}`, isTime: false }
@@ -133,11 +138,12 @@ function refuseText(data: unknown): void {
 function renderPart(
   engine: Liquid,
   source: string,
-  data: TemplateInput['data'],
+  data: TemplateInput['data'] | undefined,
 ): { readonly ok: true; readonly output: string } | TemplateFailure {
   const startedMs = performance.now()
   try {
-    return { ok: true, output: String(engine.renderSync(parseTemplate(engine, source), data)) }
+    const parsed = parseTemplate(engine, source)
+    return { ok: true, output: data === undefined ? '' : String(engine.renderSync(parsed, data)) }
   } catch (error) {
     if (performance.now() - startedMs >= RENDER_MS_MAX)
       return { ok: false, problem: 'takes too long', isTime: true }

@@ -67,6 +67,8 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
     mailer_id: email.mailerId,
     campaign_id: email.campaignId,
     custom_args: email.customArgs,
+    template_id: email.templateId,
+    template_version: email.templateVersion,
     traceparent: email.traceparent,
     created_at: timeOfUlid(email.refId).toISOString(),
     recipients: recipients.toReversed().map((r) => {

@@ -19,6 +19,7 @@ export type IdPrefix =
   | 'alr'
   | 'evt'
   | 'in'
+  | 'tpl'
   | 'user'
   | 'ses'
 

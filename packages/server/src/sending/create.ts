@@ -18,6 +18,8 @@ import { createQueueWatch } from './queue-watch/queue-watch.ts'
 import { countQueued } from './queue-watch/tenant-store.ts'
 import { rescueRoutes } from './rescue/routes.ts'
 import { sendRoutes } from './routes.ts'
+import { templatePreviewRoute } from './templates/preview-page.ts'
+import { templateRoutes } from './templates/routes.ts'
 import { waitingRoutes } from './waiting/routes.ts'
 
 export interface SendingDeps extends SendQueueDeps {
@@ -72,6 +74,8 @@ export function createSending(deps: SendingDeps) {
     readiness: watch?.queueWatch,
     routes(app: HttpApp) {
       phishingRoutes(app, { db })
+      templateRoutes(app, { db, renderer: deps.templates })
+      templatePreviewRoute(app, { db, renderer: deps.templates })
       const sendDeps = {
         db,
         emails: createAcceptEmails({ ...deps, usageCounts }),

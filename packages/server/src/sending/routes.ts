@@ -36,9 +36,9 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       const { tenantId } = tenant
       const { tracing } = deps
       if (tracing !== undefined) request.spanAttributes = messageAttributes({ tenantId })
-      const checked = await checkSend(deps, body)
+      const checked = await checkSend(deps, tenantId, body)
       const accepted = await deps.keysInProgress.run(tenantId, key, async () => {
-        const { email, leftOut } = await readyEmail(deps, tenantId, { checked, body })
+        const { email, leftOut } = await readyEmail(deps, tenantId, checked)
         const idempotency =
           key === undefined ? {} : { idempotency: { key, bodyHash: await hashBody(body) } }
         const stored = await deps.emails.accept({ tenantId, email, traceparent, ...idempotency })
@@ -48,7 +48,7 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       if (tracing !== undefined)
         request.spanAttributes = messageAttributes({ tenantId, refId: accepted.refId })
       if (accepted.isReplay) reply.header('Idempotent-Replayed', 'true')
-      deps.wakeups.wake(wokenBy(tenantId, checked, accepted))
+      deps.wakeups.wake(wokenBy(tenantId, checked.email, accepted))
       return {
         success: true as const,
         message: 'Email Accepted',

@@ -21,6 +21,7 @@ export const BODY_BYTES_MAX = 40 * 1024 * 1024
 export const sendErrors = [
   'duplicate_recipient',
   'no_mailer',
+  'no_template',
   'mailer_inactive',
   'tenant_suspended',
   'quota_exceeded',

@@ -19,6 +19,7 @@ export const thingOfParameter: Readonly<Record<string, string>> = {
   username: 'username',
   inbound_id: 'received message',
   n: 'attachment',
+  template_id: 'template',
   tenant_id: 'tenant',
   key_id: 'API key',
   user_id: 'user',

@@ -177,6 +177,8 @@ function refusalOf(outcome: Refused, { mailerId, content }: NewEmail): ApiError 
   switch (outcome.refused) {
     case 'no_mailer':
       return noMailer({ mailerId, from: content.from.address }, outcome.found)
+    case 'no_template':
+      return new ApiError('no_template', { message: outcome.absence })
     case 'quota_exceeded':
       return overQuota(outcome.over)
     case 'mailer_inactive':

@@ -62,6 +62,8 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
         'created_at',
         'content_bytes',
         'queued_at',
+        'template_id',
+        'template_version',
       ],
       rows: emails.map(toEmailRow),
     }),
@@ -116,7 +118,7 @@ async function insertQueueRows(
 }
 
 function toEmailRow(e: AcceptedEmail): unknown[] {
-  const { content, campaignId, customArgs, maxAttempts } = e.email
+  const { content, campaignId, customArgs, maxAttempts, template } = e.email
   return [
     e.tenantId,
     e.refId,
@@ -134,6 +136,8 @@ function toEmailRow(e: AcceptedEmail): unknown[] {
     e.createdAt,
     e.contentJson.length,
     isForLater(e) ? dueAtOf(e) : null,
+    template?.templateId ?? null,
+    template?.version ?? null,
   ]
 }
 

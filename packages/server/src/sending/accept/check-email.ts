@@ -45,12 +45,12 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   const refuse: Refuse = (path, message) => {
     if (message !== undefined) errors.push({ path, message })
   }
+  refuseAbsent(body, refuse)
+  const { content: parts = [], template_data: data } = body
   const from = toMailbox(body.from, '/from', refuse)
   const located = locateRecipients(body, refuse)
   const replyTo = body.replyTo && toMailbox(body.replyTo, '/replyTo', refuse)
-  // Of a table's cell, say: no header may hold it, and none is meant.
-  const subject = body.subject.replaceAll('\t', ' ')
-  refuse('/subject', checkHeaderText(subject))
+  const subject = subjectOf(body.subject ?? '', refuse)
   refuse('/campaign_id', checkHeaderText(body.campaign_id ?? ''))
   const headers = Object.entries(body.headers ?? {})
   checkHeaders(headers, refuse)
@@ -59,10 +59,13 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   checkCustomArgs(body, refuse)
   const expiresInMs = expiryOf(body, defaults, refuse)
   const sendAt = sendTimeOf(body, refuse)
-  const text = contentOf(body, 'text/plain', refuse)
-  const html = contentOf(body, 'text/html', refuse)
-  checkContentBytes(body, refuse)
-  checkTemplates(body, refuse)
+  const text = contentOf(parts, 'text/plain', refuse)
+  const html = contentOf(parts, 'text/html', refuse)
+  checkContentBytes(parts, refuse)
+  if (data !== undefined) {
+    refuseLongTemplates(parts, refuse)
+    refuseLongData(data, '/template_data', refuse)
+  }
   if (errors.length > 0) throw validationError(...errors)
   refuseRepeated(located)
 
@@ -185,15 +188,30 @@ function sendTimeOf({ send_at: given }: SendEmailBody, refuse: Refuse): Date | u
   return sendAt
 }
 
-function contentOf(
-  body: SendEmailBody,
+/** A stored template has been put in their place by now (`use-template.ts`). */
+function refuseAbsent(body: SendEmailBody, refuse: Refuse): void {
+  for (const name of ['subject', 'content'] as const)
+    if (body[name] === undefined) refuse(`/${name}`, 'is required')
+}
+
+export function subjectOf(given: string, refuse: Refuse): string {
+  // Of a table's cell, say: no header may hold it, and none is meant.
+  const subject = given.replaceAll('\t', ' ')
+  refuse('/subject', checkHeaderText(subject))
+  return subject
+}
+
+type Parts = NonNullable<SendEmailBody['content']>
+
+export function contentOf(
+  content: Parts,
   type: 'text/html' | 'text/plain',
   refuse: Refuse,
 ): string | undefined {
-  const found = body.content.findIndex((part) => part.type === type)
-  const repeated = body.content.findLastIndex((part) => part.type === type)
+  const found = content.findIndex((part) => part.type === type)
+  const repeated = content.findLastIndex((part) => part.type === type)
   if (repeated !== found) refuse(`/content/${repeated}/type`, `${type} is given twice`)
-  const value = body.content[found]?.value
+  const value = content[found]?.value
   if (value !== undefined) refuse(`/content/${found}/value`, checkBodyText(value))
   return value
 }
@@ -202,17 +220,19 @@ function contentOf(
  * What a template says is not looked at: an error in one is an attempt's
  * (docs/reference/sending.md#failures-before-the-first-connection).
  */
-function checkTemplates({ content, template_data: data }: SendEmailBody, refuse: Refuse): void {
-  if (data === undefined) return
+function refuseLongTemplates(content: Parts, refuse: Refuse): void {
   for (const [i, { value }] of content.entries())
     if (value.length > templateLengthMax)
       refuse(`/content/${i}/value`, `must be at most ${templateLengthMax} characters as a template`)
+}
+
+export function refuseLongData(data: object, path: string, refuse: Refuse): void {
   if (Buffer.byteLength(JSON.stringify(data)) > templateDataBytesMax)
-    refuse('/template_data', `must be at most ${templateDataBytesMax} bytes as JSON`)
+    refuse(path, `must be at most ${templateDataBytesMax} bytes as JSON`)
 }
 
 /** Named by the part with which it becomes too much. */
-function checkContentBytes({ content }: SendEmailBody, refuse: Refuse): void {
+function checkContentBytes(content: Parts, refuse: Refuse): void {
   let bytes = 0
   for (const [i, { value }] of content.entries()) {
     const before = bytes

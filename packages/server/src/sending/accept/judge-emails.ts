@@ -38,6 +38,7 @@ export type Refused =
     }
   | { readonly refused: 'mailer_inactive'; readonly mailer: FoundMailer }
   | { readonly refused: 'no_mailer'; readonly found: NoMailer | undefined }
+  | { readonly refused: 'no_template'; readonly absence: string }
   | { readonly refused: 'quota_exceeded'; readonly over: OverQuota }
 
 export type Outcome = Accepted | Refused
@@ -141,6 +142,8 @@ function judge(
   const problem = problemOfSendAt(email, now)
   if (problem !== undefined)
     return { refused: 'validation_failed', errors: [{ path: '/send_at', message: problem }] }
+  const absence = email.templateAbsence
+  if (absence !== undefined) return { refused: 'no_template', absence }
   if (mailer === undefined || 'problem' in mailer) return { refused: 'no_mailer', found: mailer }
   if (mailer.state !== 'active') return { refused: 'mailer_inactive', mailer }
   const { mailerId } = mailer

@@ -1,6 +1,7 @@
 /** What becomes of a request to send before and after its email is accepted: the same alone and in a batch. */
 import { recipientTypes, type SendEmailBody } from '@postrider/contract'
 import type { LinkFinder, TemplateRenderer } from '@postrider/mail'
+import type { Queryable } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { WokenQueue } from '../queue/queue-wakeups.ts'
@@ -9,26 +10,40 @@ import { type PlannedEmail, planTracking } from '../tracking/plan-tracking.ts'
 import type { Accepted } from './accept-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
 import { renderEmail } from './render-email.ts'
+import { useTemplate } from './use-template.ts'
 import { withoutLineEnds } from './without-line-ends.ts'
 
 export interface ReadyDeps {
+  readonly db: Queryable
   readonly templates: TemplateRenderer
   readonly links: Pick<LinkFinder, 'find'>
   readonly defaults: SendDefaults
 }
 
-/** Throws the refusals of its fields. */
-export async function checkSend(deps: ReadyDeps, body: SendEmailBody): Promise<NewEmail> {
-  return checkEmail(await withoutLineEnds(body), deps.defaults)
+export interface CheckedSend {
+  readonly email: NewEmail
+  /** Of its templates, where it has any. */
+  readonly data: SendEmailBody['template_data']
+}
+
+/** With the stored template that it names. Throws the refusals of its fields. */
+export async function checkSend(
+  deps: Pick<ReadyDeps, 'db' | 'defaults'>,
+  tenantId: string,
+  body: SendEmailBody,
+): Promise<CheckedSend> {
+  const { filled, ...template } = await useTemplate(deps.db, tenantId, body)
+  const email = checkEmail(await withoutLineEnds(filled), deps.defaults)
+  return { email: { ...email, ...template }, data: filled.template_data }
 }
 
 /** Renders what was checked, and plans its tracking. Throws 429 and 503 as the threads do. */
 export async function readyEmail(
   deps: ReadyDeps,
   tenantId: string,
-  { checked, body }: { readonly checked: NewEmail; readonly body: SendEmailBody },
+  { email, data }: CheckedSend,
 ): Promise<PlannedEmail> {
-  const rendered = await renderEmail(deps.templates, tenantId, checked, body.template_data)
+  const rendered = await renderEmail(deps.templates, tenantId, email, data)
   return planTracking(deps.links, tenantId, rendered)
 }
 

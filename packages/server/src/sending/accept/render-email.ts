@@ -24,7 +24,7 @@ async function renderContent(
   templates: TemplateRenderer,
   tenantId: string,
   content: EmailContent,
-  data: TemplateInput['data'],
+  data: NonNullable<TemplateInput['data']>,
 ): Promise<EmailContent> {
   const { subject, text, html } = content
   const rendered = await templates.render(tenantId, {

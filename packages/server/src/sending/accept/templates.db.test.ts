@@ -37,7 +37,7 @@ async function acceptTemplate(change: Partial<SendEmailBody>): Promise<string> {
   return (await emails.accept({ tenantId: 'tn_a', email, traceparent: TRACEPARENT })).refId
 }
 
-const content = (html: string, text?: string): SendEmailBody['content'] => [
+const content = (html: string, text?: string): NonNullable<SendEmailBody['content']> => [
   { type: 'text/html', value: html },
   ...(text === undefined ? [] : [{ type: 'text/plain' as const, value: text }]),
 ]

@@ -61,7 +61,7 @@ export async function prepareEmail(
 }
 
 /** HTML alone gets the text that it holds; beside HTML, an empty text says that none is wanted. */
-export function textOf({ text, html }: EmailContent): string | undefined {
+export function textOf({ text, html }: Pick<EmailContent, 'text' | 'html'>): string | undefined {
   if (html === undefined) return text
   const beside = text ?? textOfHtml(html)
   return beside === '' ? undefined : beside

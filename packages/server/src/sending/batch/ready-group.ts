@@ -86,8 +86,8 @@ async function readyMessage(
   { tenantId, traceparent }: Batch,
   { body, key }: ReadMessage,
 ): Promise<ReadyMessage> {
-  const checked = await checkSend(deps, body)
-  const { email, leftOut } = await readyEmail(deps, tenantId, { checked, body })
+  const checked = await checkSend(deps, tenantId, body)
+  const { email, leftOut } = await readyEmail(deps, tenantId, checked)
   const idempotency =
     key === undefined ? {} : { idempotency: { key, bodyHash: await hashBody(body) } }
   return { body, key, request: { tenantId, email, traceparent, ...idempotency }, leftOut }

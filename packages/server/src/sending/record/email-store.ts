@@ -43,12 +43,15 @@ export async function readEmails(
 export interface WholeEmail extends RecordedEmail {
   readonly customArgs: Readonly<Record<string, unknown>> | null
   readonly traceparent: string
+  readonly templateId: string | null
+  readonly templateVersion: number | null
 }
 
 const EMAIL = statement(
   'sending.record_email',
   `select ref_id as "refId", from_email as "from", subject, mailer_id as "mailerId",
-          campaign_id as "campaignId", custom_args as "customArgs", traceparent
+          campaign_id as "campaignId", custom_args as "customArgs", traceparent,
+          template_id as "templateId", template_version as "templateVersion"
      from sending_email where tenant_id = $1 and ref_id = $2 and day = $3`,
 )
 

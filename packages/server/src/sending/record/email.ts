@@ -55,8 +55,17 @@ export interface Recipient {
   readonly type: RecipientType
 }
 
+/** The version of a stored template that an email was made of. */
+export interface UsedTemplate {
+  readonly templateId: string
+  readonly version: number
+}
+
 export interface NewEmail {
   readonly content: EmailContent
+  readonly template?: UsedTemplate
+  /** Why there is nothing to send: the template that was asked for is not there. */
+  readonly templateAbsence?: string
   readonly recipients: readonly Recipient[]
   readonly customArgs: Readonly<Record<string, unknown>> | null
   readonly campaignId?: string

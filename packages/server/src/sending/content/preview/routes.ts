@@ -12,7 +12,8 @@ import { escapeHtml } from '../../../platform/http/page.ts'
 import { isSessionCall } from '../../../platform/http/sessions/session.ts'
 import { getContent } from '../get-content.ts'
 
-const HEADERS = {
+/** Of every page that shows mail. */
+export const previewHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'",
@@ -48,8 +49,13 @@ export function previewRoute(
       )
       const html = parts.find(({ type }) => type === 'text/html')?.value
       const text = parts.find(({ type }) => type === 'text/plain')?.value ?? ''
-      reply.headers(HEADERS)
-      return html ?? `<!doctype html><pre style="white-space:pre-wrap">${escapeHtml(text)}</pre>`
+      reply.headers(previewHeaders)
+      return html ?? pageOfText(text)
     },
   )
+}
+
+/** Of mail without HTML. */
+export function pageOfText(text: string): string {
+  return `<!doctype html><pre style="white-space:pre-wrap">${escapeHtml(text)}</pre>`
 }
