@@ -62,6 +62,8 @@ export function createShapes(): Shapes {
     const entries = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
       if (keyword === 'const') return [['enum', [value]]]
       if (keyword === contract.partialKeyword) return []
+      // Tools read them in many ways; the fields say in words what they need.
+      if (/^(?:if|else)$/.test(keyword)) return []
       if (keyword === 'additionalProperties' && value === false && isOpen) return []
       if (keyword === 'properties' && isObject(value))
         return [[keyword, Object.fromEntries(Object.entries(value).map(([k, v]) => [k, inner(v)]))]]
