@@ -55,6 +55,8 @@ export function traceOf(recipient: TracedRecipient, change: Partial<Trace> = {})
     mailer_id: 'smtp_1',
     campaign_id: null,
     custom_args: null,
+    template_id: null,
+    template_version: null,
     traceparent: '00-1bd1b94817665f004c9e4a72edf5a3ac-aef34a2873fde0f9-01',
     created_at: '2026-03-02T12:00:00.000Z',
     recipients: [recipient],

@@ -18,7 +18,7 @@ import { createQueueWatch } from './queue-watch/queue-watch.ts'
 import { countQueued } from './queue-watch/tenant-store.ts'
 import { rescueRoutes } from './rescue/routes.ts'
 import { sendRoutes } from './routes.ts'
-import { templatePreviewRoute } from './templates/preview-page.ts'
+import { templatePreviewRoute } from './templates/preview/routes.ts'
 import { templateRoutes } from './templates/routes.ts'
 import { waitingRoutes } from './waiting/routes.ts'
 

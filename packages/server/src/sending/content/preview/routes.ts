@@ -8,21 +8,9 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Queryable } from '../../../platform/db/index.ts'
 import { ApiError } from '../../../platform/errors.ts'
-import { escapeHtml } from '../../../platform/http/page.ts'
 import { isSessionCall } from '../../../platform/http/sessions/session.ts'
 import { getContent } from '../get-content.ts'
-
-/** Of every page that shows mail. */
-export const previewHeaders = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy':
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'",
-  'x-content-type-options': 'nosniff',
-  'x-dns-prefetch-control': 'off',
-  'x-frame-options': 'SAMEORIGIN',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'private, no-store',
-} as const
+import { pageOfText, previewHeaders } from './mail-page.ts'
 
 const query = Type.Object(
   { tenant: Type.Optional(Type.String({ maxLength: 64 })) },
@@ -53,9 +41,4 @@ export function previewRoute(
       return html ?? pageOfText(text)
     },
   )
-}
-
-/** Of mail without HTML. */
-export function pageOfText(text: string): string {
-  return `<!doctype html><pre style="white-space:pre-wrap">${escapeHtml(text)}</pre>`
 }

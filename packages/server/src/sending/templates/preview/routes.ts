@@ -5,11 +5,11 @@
 import { templateParams, templateVersionMax } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { ApiError } from '../../platform/errors.ts'
-import { isSessionCall } from '../../platform/http/sessions/session.ts'
-import { pageOfText, previewHeaders } from '../content/preview/routes.ts'
-import type { TemplateDeps } from './change-template.ts'
-import { previewTemplate } from './preview-template.ts'
+import { ApiError } from '../../../platform/errors.ts'
+import { isSessionCall } from '../../../platform/http/sessions/session.ts'
+import { pageOfText, previewHeaders } from '../../content/preview/mail-page.ts'
+import type { TemplateDeps } from '../change-template.ts'
+import { previewTemplate } from '../preview-template.ts'
 
 const query = Type.Object(
   {
