@@ -1,6 +1,7 @@
 /** sendEmail with a stored template, from the request to what is stored and read again. */
 import type { SendEmailBody } from '@postrider/contract'
 import { createLinkFinder, createTemplateRenderer } from '@postrider/mail'
+import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { TestDatabase } from '../../../test/database.ts'
@@ -13,6 +14,7 @@ import { createMetrics } from '../../platform/metrics.ts'
 import { noDiskGuard } from '../../platform/process/disk-guard.ts'
 import { createAcceptEmails } from '../accept/accept-email.ts'
 import { createKeysInProgress } from '../accept/idempotency.ts'
+import { batchRoutes } from '../batch/routes.ts'
 import { createQueueWakeups } from '../queue/queue-wakeups.ts'
 import { readEmail } from '../record/email-store.ts'
 import { sendRoutes } from '../routes.ts'
@@ -30,7 +32,7 @@ beforeAll(async () => {
   const { db } = database
   await addMailer(db)
   app = createHttpApp({ log: silent, metrics: createMetrics(), authenticateKey: () => TENANT })
-  sendRoutes(app, {
+  const sendDeps = {
     ...{ db, templates, links, log: silent },
     emails: createAcceptEmails({
       ...{ db, failpoints: { hit: () => undefined }, disk: noDiskGuard },
@@ -39,7 +41,11 @@ beforeAll(async () => {
     keysInProgress: createKeysInProgress(),
     wakeups: createQueueWakeups(),
     defaults: { maxAttempts: 5, expiresInMs: 3_600_000 },
-  })
+  }
+  sendRoutes(app, sendDeps)
+  const limits = { atOnceMax: 1, atOncePerCallerMax: 1, waitingPerCallerMax: 1 }
+  const limiter = createConcurrencyLimiter({ ...limits, name: 'batches-at-once' })
+  batchRoutes(app, { ...sendDeps, limiter })
   await app.ready()
 })
 afterAll(async () => {
@@ -183,6 +189,29 @@ describe('an email of a template is refused', () => {
     expect(refused.body.errors).toEqual([
       { path: '/template_version', message: 'needs template_id' },
     ])
+  })
+})
+
+it('may be a message of a batch, where it is refused for itself', async () => {
+  const template_id = await make()
+  const { subject: _, content: __, ...rest } = emailBody()
+  const messages = [
+    { ...rest, template_id, template_data: { id: 7, name: 'Ada' } },
+    { ...rest, template_id, template_version: 2 },
+    rest,
+  ]
+  const response = await app.inject({
+    ...{ method: 'POST', url: '/v1/email/batch', headers: { authorization: 'Bearer a' } },
+    payload: { messages },
+  })
+  const { results } = response.json()
+  expect(results).toMatchObject([
+    { index: 0, ref_id: expect.any(String) },
+    { index: 1, code: 'no_template' },
+    { index: 2, code: 'validation_failed' },
+  ])
+  expect(await stored(results[0].ref_id)).toMatchObject({
+    ...{ subject: 'Order 7', templateId: template_id, templateVersion: 1 },
   })
 })
 
