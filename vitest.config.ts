@@ -79,6 +79,7 @@ export default defineConfig({
             `${roots}/*.slow.test.ts`,
             '{scripts,release}/**/*.slow.test.ts',
             'site/test/*.slow.test.ts',
+            'bench/*.slow.test.ts',
             'e2e/**/*.test.ts',
           ],
           globalSetup: [...globalSetup, 'packages/server/test/prepare-service.ts'],

@@ -7,6 +7,8 @@
  *            --seconds 8 a run
  * path       mails of 5 kB accepted, sent, recorded and reported, against nodemailer's pool and
  *            Postfix into the same sink; --count 4000 mails a run
+ * cost       what a mail, an open and a received mail write to the database, each with its event: statements,
+ *            commits, rows, WAL; and what is kept
  * tracker    pixel and redirect, durable before the answer, against the same routes with nothing behind
  *            them; and what becomes of hits while the database is suspended for 5 s; --seconds 8 a run
  * callbacks  50,000 events of a relay provider: taken, durable before the answer, against a bare route that
@@ -46,6 +48,7 @@ import { parseArgs } from 'node:util'
 import { measureAccept } from './accept.ts'
 import { measureBacklog } from './backlog.ts'
 import { measureCallbacks } from './callbacks.ts'
+import { measureCost } from './cost.ts'
 import { measureDashboard } from './dashboard.ts'
 import { measureInbound } from './inbound.ts'
 import { measureIsolation } from './isolation.ts'
@@ -122,6 +125,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 const parts = {
   accept: measureAccept,
   path: measurePath,
+  cost: measureCost,
   smtp: measureSmtp,
   memory: measureMemory,
   webhooks: measureWebhooks,

@@ -1,0 +1,109 @@
+/**
+ * What a piece of work writes to the embedded database, read from its write-ahead log and its statistics.
+ *
+ * Rows are those of tables; those of the catalogue and of the storage of large values are not counted. WAL
+ * bytes are those of records, without the images of whole pages, which depend on checkpoints alone.
+ * Statements are counted without BEGIN and COMMIT.
+ */
+import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+
+export interface Cost {
+  readonly statements: number
+  readonly commits: number
+  readonly inserted: number
+  readonly updated: number
+  readonly deleted: number
+  readonly walBytes: number
+}
+
+export interface Ledger {
+  /** Answers what `work` costs, divided by the number that it answers with. */
+  costOf(work: () => Promise<number>): Promise<Cost>
+  /** Bytes of the database, once all that is no longer needed has left. Locks each table for a moment. */
+  keptBytes(): Promise<number>
+  close(): Promise<void>
+}
+
+/** Of a database that is stopped: what counts its statements is loaded when it starts. */
+export function prepareLedger(dataDir: string): void {
+  appendFileSync(
+    join(dataDir, 'postgres/postgresql.auto.conf'),
+    `shared_preload_libraries = 'pg_stat_statements'
+pg_stat_statements.track_utility = off
+wal_keep_size = '1GB'
+`,
+  )
+}
+
+/** Of a running service. As the superuser, whose password is in the data directory. */
+export async function openLedger(dataDir: string): Promise<Ledger> {
+  const { superuserPassword } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8'))
+  const client = new pg.Client({
+    host: socketDirOf(dataDir),
+    user: 'postgres',
+    password: superuserPassword,
+    database: 'postrider',
+  })
+  await client.connect()
+  for (const name of ['pg_walinspect', 'pg_stat_statements'])
+    await client.query(`create extension if not exists ${name}`)
+
+  async function read(): Promise<{ lsn: string; statements: number }> {
+    const { rows } = await client.query(
+      `select pg_current_wal_flush_lsn() as lsn,
+              (select coalesce(sum(calls), 0)::float8 from pg_stat_statements
+                where toplevel and userid <> (select oid from pg_roles where rolname = 'postgres')
+              ) as statements`,
+    )
+    return rows[0]
+  }
+
+  return {
+    async costOf(work) {
+      const before = await read()
+      const count = await work()
+      const after = await read()
+      const range = [before.lsn, after.lsn]
+      const { rows: totals } = await client.query(
+        `select coalesce(sum(record_size), 0)::float8 as "walBytes",
+                coalesce(sum(count) filter (where "resource_manager/record_type" = 'Transaction/COMMIT'), 0)::float8
+                  as commits
+           from pg_get_wal_stats($1, $2, true)`,
+        range,
+      )
+      const { rows: changes } = await client.query(
+        `select count(*) filter (where record_type like 'INSERT%')::float8 as inserted,
+                count(*) filter (where record_type like '%UPDATE%')::float8 as updated,
+                count(*) filter (where record_type like 'DELETE%')::float8 as deleted
+           from pg_get_wal_block_info($1, $2, false) b
+           join pg_class c on pg_relation_filenode(c.oid) = b.relfilenode
+          where b.resource_manager = 'Heap' and b.block_id = 0 and b.relforknumber = 0
+            and c.relkind = 'r' and c.relnamespace <> 'pg_catalog'::regnamespace`,
+        range,
+      )
+      const all: Cost = {
+        statements: after.statements - before.statements,
+        ...totals[0],
+        ...changes[0],
+      }
+      const names = Object.keys(all) as (keyof Cost)[]
+      return Object.fromEntries(names.map((name) => [name, all[name] / count])) as unknown as Cost
+    },
+    async keptBytes() {
+      await client.query('vacuum (full)')
+      const { rows } = await client.query(
+        'select pg_database_size(current_database())::float8 as bytes',
+      )
+      return rows[0].bytes
+    },
+    close: () => client.end(),
+  }
+}
+
+/** The fifth line of what PostgreSQL says of itself. */
+function socketDirOf(dataDir: string): string {
+  const lines = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')
+  return lines[4] ?? ''
+}
