@@ -11,7 +11,7 @@ export interface RoutedTenant extends Tenant {
   readonly addresses: readonly string[]
 }
 
-export async function startDns(o: BenchOrder): Promise<DnsServer> {
+export async function startDns(o: Pick<BenchOrder, 'stopAtEnd'>): Promise<DnsServer> {
   const dns = await createDnsServer()
   o.stopAtEnd(() => dns.close())
   return dns

@@ -103,7 +103,7 @@ const INSERTS = [
           case when j = 100 then 'Newsletter of week ' || b * 1000 / $4 || ' is here'
                else 'Your order #' || e || ' has been shipped' end,
           case when j = 100 then 'campaign-' || b * 1000 / $4 end,
-          ('{"text":"' || repeat('x', 500) || '"}')::json, 5, at + interval '3 days',
+          convert_to('{"text":"' || repeat('x', 500) || '"}', 'utf8'), 5, at + interval '3 days',
           '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', at
      from placed`,
   `${MADE}

@@ -1051,8 +1051,11 @@ create table sending_email (
   subject       text not null,
   campaign_id   text,
   custom_args   json,
-  -- Everything else that is needed to build the message.
-  content       json not null,
+  -- Everything else that is needed to build the message, as JSON: compressed where that makes it smaller, so
+  -- that PostgreSQL does not try.
+  content       bytea storage external not null,
+  -- The bytes of its attachments, one after the other; the content says how many each has.
+  attachments   bytea storage external,
   -- About how much memory the content takes. The default is that of a large email, which is loaded when it is
   -- needed.
   content_bytes integer not null default 1048576,

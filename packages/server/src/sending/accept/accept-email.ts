@@ -28,6 +28,7 @@ import {
 } from '../../tenants/index.ts'
 import { groupsOfAddress } from '../record/counter-groups.ts'
 import type { NewEmail } from '../record/email.ts'
+import { type StoredContent, storeContent } from '../record/stored-content.ts'
 import { type AcceptedEmail, insertEmails } from './accept-store.ts'
 import {
   type Accepted,
@@ -65,7 +66,8 @@ export interface AcceptEmails {
 
 interface Item extends AcceptRequest {
   readonly refId: string
-  readonly contentJson: string
+  readonly stored: StoredContent
+  readonly contentBytes: number
   /** What it takes to store it once. */
   readonly bytes: number
 }
@@ -121,7 +123,7 @@ export function createAcceptEmails(deps: {
       return known && overQuota(known)
     },
     async accept(request) {
-      const item = toItem(request)
+      const item = await toItem(request)
       const { tenantId, bytes } = item
       const emails = request.email.recipients.length
       const known = knownRefusals.find(tenantId, { emails, bytes })
@@ -140,8 +142,8 @@ export function createAcceptEmails(deps: {
     async acceptTogether(requests) {
       const items: Item[] = []
       for (const request of requests) {
-        items.push(toItem(request))
-        // The content of many is written as JSON here.
+        items.push(await toItem(request))
+        // The content of many is written as JSON, and compressed, here.
         await setImmediate()
       }
       const [first] = items
@@ -161,10 +163,10 @@ export function createAcceptEmails(deps: {
   }
 }
 
-function toItem(request: AcceptRequest): Item {
-  const contentJson = JSON.stringify(request.email.content)
-  const bytes = bytesOf(request.email, contentJson)
-  return { ...request, refId: newUlid(), contentJson, bytes }
+async function toItem(request: AcceptRequest): Promise<Item> {
+  const { octets: contentBytes, ...stored } = await storeContent(request.email.content)
+  const bytes = bytesOf(request.email, contentBytes)
+  return { ...request, refId: newUlid(), stored, contentBytes, bytes }
 }
 
 function isFullQueue(outcome: Outcome): boolean {
@@ -188,14 +190,14 @@ function refusalOf(outcome: Refused, { mailerId, content }: NewEmail): ApiError 
   }
 }
 
-function isLarge({ contentJson, email }: Item): boolean {
-  return contentJson.length > CONTENT_LARGE || email.recipients.length > RECIPIENTS_LARGE
+function isLarge({ contentBytes, email }: Item): boolean {
+  return contentBytes > CONTENT_LARGE || email.recipients.length > RECIPIENTS_LARGE
 }
 
-function bytesOf(email: NewEmail, contentJson: string): number {
+function bytesOf(email: NewEmail, contentBytes: number): number {
   const links = (email.links ?? []).reduce((sum, url) => sum + url.length, 0)
   const rows = EMAIL_BYTES + RECIPIENT_BYTES * email.recipients.length
-  return Buffer.byteLength(contentJson) + links + rows
+  return contentBytes + links + rows
 }
 
 async function acceptGroup(

@@ -7,6 +7,7 @@ import { isDomainMailer } from '../../mailers/index.ts'
 import { bucketOf, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import { domainFirst, isBulk, isScheduled, messageIdOf, type NewEmail } from '../record/email.ts'
+import type { StoredContent } from '../record/stored-content.ts'
 import {
   type EmailLinks,
   type EmailUnsubscribable,
@@ -23,7 +24,9 @@ export interface AcceptedEmail {
   readonly email: NewEmail
   /** The places of its recipients who are not sent to. */
   readonly suppressed: readonly number[]
-  readonly contentJson: string
+  readonly stored: StoredContent
+  /** About how much memory its content takes. */
+  readonly contentBytes: number
   readonly traceparent: string
   readonly createdAt: Date
 }
@@ -56,6 +59,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
         'campaign_id',
         'custom_args',
         'content',
+        'attachments',
         'max_attempts',
         'expires_at',
         'traceparent',
@@ -128,13 +132,14 @@ function toEmailRow(e: AcceptedEmail): unknown[] {
     content.subject,
     campaignId ?? null,
     customArgs === null ? null : JSON.stringify(customArgs),
-    e.contentJson,
+    e.stored.content,
+    e.stored.attachments,
     maxAttempts,
     // What a rescue gives anew: as long as it was to be tried, without what it waited for its time.
     new Date(e.createdAt.getTime() + e.email.expiresInMs),
     e.traceparent,
     e.createdAt,
-    e.contentJson.length,
+    e.contentBytes,
     isForLater(e) ? dueAtOf(e) : null,
     template?.templateId ?? null,
     template?.version ?? null,
@@ -195,7 +200,7 @@ function toQueueRows(e: AcceptedEmail): unknown[][] {
     dueAt,
     e.email.maxAttempts,
     expiresAt,
-    e.contentJson.length,
+    e.contentBytes,
     isBulk(e.email),
   ]
   return e.email.recipients.flatMap((_, n) => (suppressed.has(n) ? [] : [row(n)]))

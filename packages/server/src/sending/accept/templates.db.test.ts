@@ -15,6 +15,7 @@ import {
 } from '../../../test/sender.ts'
 import { addMailer, emailBody } from '../../../test/sending.ts'
 import { noDiskGuard } from '../../platform/process/disk-guard.ts'
+import { readSmall, type StoredContent } from '../record/stored-content.ts'
 import { createAcceptEmails } from './accept-email.ts'
 import { checkEmail } from './check-email.ts'
 import { renderEmail } from './render-email.ts'
@@ -53,12 +54,13 @@ describe('an email with template_data', () => {
       content: content('<p>{{ name }}</p>', '{{ name }}'),
       template_data: { id: 7, name: 'Ada & Bob' },
     })
-    const { rows } = await world.db.query<{ subject: string; content: object }>(
-      'select subject, content from sending_email where ref_id = $1',
+    const { rows } = await world.db.query<{ subject: string } & StoredContent>(
+      'select subject, content, attachments from sending_email where ref_id = $1',
       [refId],
     )
-    expect(rows).toMatchObject([
-      { subject: 'Order 7', content: { subject: 'Order 7', html: '<p>Ada &amp; Bob</p>' } },
+    expect(rows).toMatchObject([{ subject: 'Order 7' }])
+    expect(rows.map(readSmall)).toMatchObject([
+      { subject: 'Order 7', html: '<p>Ada &amp; Bob</p>' },
     ])
     await world.sender().runOnce()
     expect(server.messages).toHaveLength(2)

@@ -6,12 +6,14 @@ import { insertRows, type Queryable, statement } from '../../platform/db/index.t
 import { dayOfUlid } from '../../platform/ids.ts'
 import { insertStopped, isStopped } from '../accept/stopped-store.ts'
 import type { EmailContent } from '../record/email.ts'
+import { readSmall, readStored, type StoredContent } from '../record/stored-content.ts'
 import type { Claim } from './attempt.ts'
 
 const LOAD_EMAILS = statement(
   'sending.load_emails',
   `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at,
-          case when ref_id = any($4) then content end as content
+          case when ref_id = any($4) then content end as content,
+          case when ref_id = any($4) then attachments end as attachments
      from sending_email where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])`,
 )
 
@@ -50,28 +52,36 @@ export async function loadForSend(
   const days = [...new Set(refIds.map(dayOfUlid))]
   const ns = [...new Set(claims.map((c) => c.n))]
   const [emails, recipients] = await Promise.all([
-    q.query<EmailForSend>(LOAD_EMAILS, [tenantId, refIds, days, contentsOf]),
+    q.query<EmailRow>(LOAD_EMAILS, [tenantId, refIds, days, contentsOf]),
     q.query<RecipientForSend>(LOAD_RECIPIENTS, [tenantId, refIds, ns, days]),
   ])
-  return { emails: emails.rows, recipients: recipients.rows }
+  return { emails: emails.rows.map(toEmail), recipients: recipients.rows }
+}
+
+type EmailRow = Omit<EmailForSend, 'content'> &
+  (StoredContent | { readonly content: null; readonly attachments: null })
+
+/** Contents that come along with claims are small. */
+function toEmail({ content, attachments, ...email }: EmailRow): EmailForSend {
+  return { ...email, content: content && readSmall({ content, attachments }) }
 }
 
 const LOAD_CONTENT = statement(
   'sending.load_content',
-  'select content from sending_email where tenant_id = $1 and ref_id = $2 and day = $3',
+  'select content, attachments from sending_email where tenant_id = $1 and ref_id = $2 and day = $3',
 )
 
 export async function loadContent(
   q: Queryable,
   email: Pick<Claim, 'tenantId' | 'refId'>,
 ): Promise<EmailContent> {
-  const { rows } = await q.query<{ content: EmailContent }>(LOAD_CONTENT, [
+  const { rows } = await q.query<StoredContent>(LOAD_CONTENT, [
     email.tenantId,
     email.refId,
     dayOfUlid(email.refId),
   ])
   if (rows[0] === undefined) throw new Error(`the email ${email.refId} is gone`)
-  return rows[0].content
+  return await readStored(rows[0])
 }
 
 export interface AttemptRow {

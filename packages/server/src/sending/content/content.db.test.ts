@@ -10,6 +10,7 @@ import { accept, drain, useSending } from '../../../test/sender.ts'
 import { addDomainMailer, addMailer, silent, trackingUrls } from '../../../test/sending.ts'
 import { createHttpApp, type HttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
+import { readSmall, type StoredContent, storeContent } from '../record/stored-content.ts'
 import { contentRoutes } from './routes.ts'
 
 const world = useSending()
@@ -194,9 +195,13 @@ describe('getRawEmail', () => {
   it('is 404 with the reason where a template could not be rendered', async () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
-    await world.db.query(
-      `update sending_email set content = (content::jsonb || '{"templateProblem": "no x"}')::json`,
+    const { rows } = await world.db.query<StoredContent>(
+      'select content, attachments from sending_email',
     )
+    const [stored] = rows.map(readSmall)
+    if (stored === undefined) throw new Error('there is no email')
+    const { content } = await storeContent({ ...stored, templateProblem: 'no x' })
+    await world.db.query('update sending_email set content = $1', [content])
     expect((await rawOf(refId)).json()).toMatchObject({
       code: 'not_found',
       message: 'There is no message: the template could not be rendered (no x)',

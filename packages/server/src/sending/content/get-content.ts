@@ -8,6 +8,7 @@ import type { Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { isUlid } from '../../platform/ids.ts'
 import type { Mailbox } from '../record/email.ts'
+import type { StoredAttachment } from '../record/stored-content.ts'
 import { type ShownContent, showContent } from './content-store.ts'
 
 /** An id that is none, one of another tenant, and one that is too old have the same words. */
@@ -40,12 +41,12 @@ export async function getContent(
     ...(replyTo ? { reply_to: toAddress(replyTo) } : {}),
     subject,
     parts: [
-      ...(text === null ? [] : [{ type: 'text/plain' as const, value: text }]),
-      ...(html === null ? [] : [{ type: 'text/html' as const, value: html }]),
+      ...(text === undefined ? [] : [{ type: 'text/plain' as const, value: text }]),
+      ...(html === undefined ? [] : [{ type: 'text/html' as const, value: html }]),
     ],
     headers: headers.map(([name, value]) => ({ name, value })),
-    attachments: (found.attachments ?? []).map((one) => toAttachment(one, html ?? '')),
-    template_problem: templateProblem,
+    attachments: found.attachments.map((one) => toAttachment(one, html ?? '')),
+    template_problem: templateProblem ?? null,
   }
 }
 
@@ -53,22 +54,13 @@ function toAddress({ address, name }: Mailbox) {
   return { email: address, name: name ?? '' }
 }
 
-type Shown = NonNullable<ShownContent['attachments']>[number]
-
-function toAttachment({ filename, type, disposition, contentId, chars, end }: Shown, html: string) {
-  const padding = end.endsWith('==') ? 2 : end.endsWith('=') ? 1 : 0
-  const attachment = {
-    filename,
-    content: '',
-    type: type ?? undefined,
-    disposition: disposition ?? undefined,
-    contentId: contentId ?? undefined,
-  }
+function toAttachment(stored: StoredAttachment, html: string) {
+  const attachment = { ...stored, content: '' }
   return {
-    filename,
+    filename: stored.filename,
     type: mediaTypeOf(attachment),
-    size: (chars / 4) * 3 - padding,
+    size: stored.bytes,
     disposition: dispositionOf(attachment, html),
-    content_id: contentId,
+    content_id: stored.contentId ?? null,
   }
 }

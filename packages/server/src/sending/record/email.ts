@@ -22,7 +22,7 @@ export interface Attachment {
   readonly contentId?: string
 }
 
-/** What the message is built from, the same for every recipient. Stored as JSON. */
+/** What the message is built from, the same for every recipient. `stored-content.ts` says how it is stored. */
 export interface EmailContent {
   readonly from: Mailbox
   readonly to: readonly Mailbox[]

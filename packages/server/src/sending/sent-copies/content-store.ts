@@ -2,11 +2,12 @@
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import type { EmailContent } from '../record/email.ts'
+import { readStored, type StoredContent } from '../record/stored-content.ts'
 import type { SentCopy } from './copy-jobs-store.ts'
 
 const LOAD = statement(
   'sending.load_sent_copy',
-  `select created_at as "createdAt", content from sending_email
+  `select created_at as "createdAt", content, attachments from sending_email
     where tenant_id = $1 and ref_id = $2 and day = $3`,
 )
 
@@ -30,9 +31,11 @@ export async function loadEmail(
 ): Promise<StoredEmail | undefined> {
   const key = [tenantId, refId, dayOfUlid(refId)]
   const [emails, blind] = await Promise.all([
-    q.query<Omit<StoredEmail, 'bcc'>>(LOAD, key),
+    q.query<StoredContent & Pick<StoredEmail, 'createdAt'>>(LOAD, key),
     q.query<{ email: string }>(LOAD_BLIND, key),
   ])
   const [email] = emails.rows
-  return email === undefined ? undefined : { ...email, bcc: blind.rows.map((row) => row.email) }
+  if (email === undefined) return undefined
+  const content = await readStored(email)
+  return { createdAt: email.createdAt, content, bcc: blind.rows.map((row) => row.email) }
 }
