@@ -11,7 +11,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { operations, type SendEmailBody } from '@postrider/contract'
-import { createSmtpServer, findFreePort, type SmtpServer } from '@postrider/testkit'
+import {
+  copyPreparedData,
+  createSmtpServer,
+  findFreePort,
+  type SmtpServer,
+} from '@postrider/testkit'
 import { inboundEnv, type RoutedTenant, setUpRouted, startDns } from './inbound-world.ts'
 import { type Cost, type Ledger, openLedger, prepareLedger } from './ledger.ts'
 import type { LoadResult } from './load-main.ts'
@@ -105,7 +110,7 @@ async function startWorld(o: CostOrder): Promise<World> {
     TRACKER_DURABILITY: 'database',
   }
   const start = () => startServiceProcess({ logFile: join(dataDir, 'service.log'), env })
-  await (await start()).stop()
+  if (!copyPreparedData(dataDir)) await (await start()).stop()
   prepareLedger(dataDir)
   const service = await start()
   o.stopAtEnd(() => service.stop())
@@ -126,7 +131,7 @@ async function startWorld(o: CostOrder): Promise<World> {
     dns,
     name: 'received',
     hookUrl: `http://127.0.0.1:${await incoming.call('port')}/`,
-    webhooks: 1,
+    webhooks: 16,
   })
   return {
     ...{ service, ledger, tenant, sink, receiver, incoming, inboundPort, routed },

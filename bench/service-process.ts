@@ -1,11 +1,9 @@
 /** One process of the service, configured by environment alone, its log in a file. */
 import { spawn } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { findFreePort } from '@postrider/testkit'
+import { findFreePort, programs } from '@postrider/testkit'
 import { request } from 'undici'
 
-const main = fileURLToPath(new URL('../packages/server/src/main.ts', import.meta.url))
 const READY_WITHIN_MS = 60_000
 const STOP_WITHIN_MS = 30_000
 
@@ -28,7 +26,7 @@ export async function startServiceProcess(o: {
   // Logs go to a file: read through a pipe they would cost the bench the time that it measures.
   const log = openSync(o.logFile, 'a')
   const profile = o.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${o.profileDir}`]
-  const child = spawn(process.execPath, [...profile, main], {
+  const child = spawn(process.execPath, [...profile, programs.service], {
     stdio: ['ignore', log, log],
     env: {
       ...inheritedEnv(),

@@ -2,7 +2,6 @@
  * What the end-to-end tests share: a running service with its embedded database, an SMTP server and
  * a webhook receiver of each test's own, and tenants made over the admin API.
  */
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +9,7 @@ import { join } from 'node:path'
 import { Postrider } from '@postrider/client'
 import type { CreateTenantAnswer } from '@postrider/contract'
 import {
+  copyPreparedData,
   createImapServer,
   createOAuthServer,
   createSendGridServer,
@@ -157,9 +157,7 @@ export function createWorld(env: Environment = {}, processEnv: Environment = {})
 /** With a migrated database, where the run has made one (`packages/server/test/prepare-service.ts`). */
 function newDataDir(): string {
   const dataDir = mkdtempSync(join(tmpdir(), 'postrider-e2e-'))
-  const prepared = process.env.PREPARED_DATA
-  // The server's files belong to another user where tests run as root: `cp -a` keeps owners.
-  if (prepared !== undefined) execFileSync('cp', ['-a', `${prepared}/.`, dataDir])
+  copyPreparedData(dataDir)
   return dataDir
 }
 

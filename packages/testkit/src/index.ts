@@ -34,6 +34,7 @@ export {
   type TokenRequest,
   type TokenScript,
 } from './oauth-server.ts'
+export { copyPreparedData } from './prepared-data.ts'
 export { programs, unbundled } from './programs.ts'
 export { createRandom, type Random } from './random.ts'
 export { createRawClient, type RawClient } from './raw-client.ts'
