@@ -1051,8 +1051,7 @@ create table sending_email (
   subject       text not null,
   campaign_id   text,
   custom_args   json,
-  -- Everything else that is needed to build the message, as JSON: compressed where that makes it smaller, so
-  -- that PostgreSQL does not try.
+  -- Everything else that is needed to build the message: JSON, compressed.
   content       bytea storage external not null,
   -- The bytes of its attachments, one after the other; the content says how many each has.
   attachments   bytea storage external,
@@ -1549,7 +1548,7 @@ create table inbound_username (
 -- The list.
 create unique index inbound_username_listed on inbound_username (tenant_id, domain, id);
 
--- A piece of a message as it was received: 512 KiB, the last one less. A large value in one piece would delay
+-- A piece of a message as it was received: 512 KiB, the last one less, compressed. A large value in one piece would delay
 -- everybody in the process that writes or reads it. A message is stored once for a tenant, however many of the
 -- tenant's routes it came by, before it is answered. Leaves with its day, which is that of its id.
 create table inbound_raw (
@@ -1558,11 +1557,9 @@ create table inbound_raw (
   day       date not null,
   -- The piece's number, from 0.
   piece     integer not null default 0,
-  raw       bytea not null,
+  raw       bytea storage external not null,
   primary key (tenant_id, raw_id, day, piece)
 ) partition by range (day);
--- Most of what is large in mail does not get smaller by compression.
-alter table inbound_raw alter column raw set storage external;
 
 -- A received message as it goes to one webhook. Written with the message. Leaves with its day, which is that of
 -- its id.

@@ -20,6 +20,7 @@ import { createEgress } from '../src/platform/egress/index.ts'
 import { createFailpoints } from '../src/platform/failpoints.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
+import { decompressShort } from '../src/platform/values/zstd.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { emptyTables } from './empty-tables.ts'
@@ -164,14 +165,17 @@ export async function createMailboxBench(): Promise<MailboxBench> {
       mailboxWakeups.wake([{ tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }])
     },
     async stored() {
-      const { rows } = await db.query<Omit<StoredMail, 'text'> & { raw: Buffer }>(
+      const { rows } = await db.query<Omit<StoredMail, 'text'> & { raw: Buffer[] }>(
         `select m.mailer_id as "mailerId", m.folder, m.problem, m.server_thread as "serverThread",
-                (select string_agg(r.raw, '' order by r.piece) from inbound_raw r
+                (select array_agg(r.raw order by r.piece) from inbound_raw r
                   where r.tenant_id = m.tenant_id and r.raw_id = m.raw_id) as raw
            from inbound_message m
           order by m.inbound_id`,
       )
-      return rows.map(({ raw, ...rest }) => ({ ...rest, text: raw.toString('latin1') }))
+      return rows.map(({ raw, ...rest }) => ({
+        ...rest,
+        text: Buffer.concat(raw.map(decompressShort)).toString('latin1'),
+      }))
     },
     async events() {
       const { rows } = await db.query<{ event: string; owner: string; body: string }>(

@@ -9,6 +9,7 @@ import {
   textArray,
 } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
+import { compress, decompress } from '../../platform/values/zstd.ts'
 import type { Envelope } from '../ingest/received-mail.ts'
 import type { MessageKey } from '../process/queue-store.ts'
 
@@ -47,15 +48,17 @@ export interface NewMessage {
 const PIECE_BYTES = 512 * 1024
 
 export async function insertRaws(tx: Tx, rows: readonly NewRaw[]): Promise<void> {
-  const insert = (pieces: readonly (NewRaw & { readonly piece: number })[]) =>
-    insertRows(tx, {
+  const insert = async (pieces: readonly (NewRaw & { readonly piece: number })[]) =>
+    await insertRows(tx, {
       name: 'inbound.insert_raw',
       into: 'inbound_raw',
       columns: ['tenant_id', 'raw_id', 'day', 'piece', 'raw'],
-      rows: pieces.map(({ tenantId, rawId, piece, raw }) => [
-        ...[tenantId, rawId, dayOfUlid(rawId), piece],
-        raw.subarray(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES),
-      ]),
+      rows: await Promise.all(
+        pieces.map(async ({ tenantId, rawId, piece, raw }) => [
+          ...[tenantId, rawId, dayOfUlid(rawId), piece],
+          await compress(raw.subarray(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES)),
+        ]),
+      ),
     })
   await insert(rows.map((row) => ({ ...row, piece: 0 })))
   for (const row of rows)
@@ -186,8 +189,10 @@ export async function loadMessages(
 ): Promise<(LoadedMessage | undefined)[]> {
   const { rows } = await q.query<Row & { readonly raw: Buffer }>(LOAD, keyColumnsOf(keys))
   const loaded = new Map<string, LoadedMessage>()
-  for (const row of rows)
-    loaded.set(keyTextOf(row), { ...fromRow(row), raw: await loadRest(q, row) })
+  for (const { raw: first, ...row } of rows) {
+    const raw = await loadRest(q, row, await decompress(first))
+    loaded.set(keyTextOf(row), { ...fromRow(row), raw })
+  }
   return keys.map((key) => loaded.get(keyTextOf(key)))
 }
 
@@ -210,10 +215,10 @@ function keyColumnsOf(keys: readonly MessageKey[]): string[] {
   ]
 }
 
-async function loadRest(q: Queryable, row: Row & { readonly raw: Buffer }): Promise<Buffer> {
-  if (row.raw.length === row.bytes) return row.raw
+async function loadRest(q: Queryable, row: Row, first: Buffer): Promise<Buffer> {
+  if (first.length === row.bytes) return first
   const raw = Buffer.allocUnsafeSlow(row.bytes)
-  let length = row.raw.copy(raw)
+  let length = first.copy(raw)
   for (let piece = 1; length < raw.length; piece += 1) {
     const read = await readPiece(q, row, piece)
     if (read === undefined) throw new Error(`${row.rawId} is not as long as it was`)
@@ -259,7 +264,8 @@ export async function readPiece(
   piece: number,
 ): Promise<Buffer | undefined> {
   const values = [tenantId, rawId, dayOfUlid(rawId), piece]
-  return (await q.query<{ raw: Buffer }>(READ_PIECE, values)).rows[0]?.raw
+  const { rows } = await q.query<{ raw: Buffer }>(READ_PIECE, values)
+  return rows[0] && (await decompress(rows[0].raw))
 }
 
 const MARK_REPORTED = statement(

@@ -41,12 +41,10 @@ describe('a stored content', () => {
     )
   })
 
-  it('is compressed where that makes it smaller', async () => {
-    const large = await storeContent(content({ html: html(20_000) }))
-    expect(large.content.length).toBeLessThan(1_000)
-    expect(large.octets).toBeGreaterThan(19_000)
-    const small = await storeContent(content())
-    expect(small.content.toString()).toContain('"subject":"Your order"')
+  it('is compressed, and tells how much memory it takes', async () => {
+    const stored = await storeContent(content({ html: html(20_000) }))
+    expect(stored.content.length).toBeLessThan(1_000)
+    expect(stored.octets).toBeGreaterThan(19_000)
   })
 
   it('is compressed and read in a thread from 64 KiB on, with the same result', async () => {
