@@ -23,6 +23,8 @@
  * memory     the service after 50,000 mails against 5,000
  * webhooks   events out of a backlog to 200 webhooks, in batches and singly, against undici alone and
  *            BullMQ; --events 400000 a run, singly a fifth of it; --seconds 8 for undici
+ * batches    500 emails in one request against 500 requests: processor time of service and PostgreSQL; and what
+ *            another tenant's single mails wait beside batches; --count 4000 emails and --seconds 8 a run
  * isolation  how long an event takes to a webhook that answers while 150 of 200 hang; with --apart
  *            the dispatcher is a process of its own
  * quotas     what quotas cost the sends of a tenant; and what a tenant that floods beyond its quota costs others;
@@ -47,6 +49,7 @@
 import { parseArgs } from 'node:util'
 import { measureAccept } from './accept.ts'
 import { measureBacklog } from './backlog.ts'
+import { measureBatches } from './batches.ts'
 import { measureCallbacks } from './callbacks.ts'
 import { measureCost } from './cost.ts'
 import { measureDashboard } from './dashboard.ts'
@@ -129,6 +132,7 @@ const parts = {
   smtp: measureSmtp,
   memory: measureMemory,
   webhooks: measureWebhooks,
+  batches: measureBatches,
   isolation: measureIsolation,
   backlog: measureBacklog,
   queue: measureQueue,

@@ -21,6 +21,7 @@ it('docs/testing.md has a row for every fault of its list', () => {
     ...numbered('H', 4),
     ...numbered('I', 12),
     'D7',
+    'D8',
     ...numbered('P', 5),
     ...numbered('F', 3),
     ...numbered('B', 12),
