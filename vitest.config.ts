@@ -9,6 +9,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * - `*.test.ts` needs neither database nor process of its own.
  * - `*.db.test.ts` needs PostgreSQL, which the global set-up starts once for a run.
  * - `*.slow.test.ts`, and all of `e2e/`, starts processes or mail servers, or takes long.
+ * Those of them that build what is published are a tier of their own, `release` (docs/testing.md#tests-of-a-release).
  *
  * Many files of the first two share one process, so a file must leave nothing behind: no variable of the
  * environment, no fake clock, nothing closed that a shared module keeps. (Threads would start faster, but a
@@ -21,7 +22,19 @@ const common = {
   expect: { poll: { interval: 10, timeout: 20_000 } },
   pool: 'forks' as const,
 }
+const builds = [
+  'release/{deb,image,npm}/*.slow.test.ts',
+  'release/release.slow.test.ts',
+  'site/test/*.slow.test.ts',
+  'packages/client/test/package.slow.test.ts',
+]
 const globalSetup = ['packages/server/test/global-setup.ts']
+const ofProcesses = {
+  globalSetup: [...globalSetup, 'packages/server/test/prepare-service.ts'],
+  // Processes start, and a busy machine takes its time for that.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+}
 
 // Workers, and the services and servers that tests start, load compiled modules instead of compiling them.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
@@ -78,16 +91,14 @@ export default defineConfig({
           include: [
             `${roots}/*.slow.test.ts`,
             '{scripts,release}/**/*.slow.test.ts',
-            'site/test/*.slow.test.ts',
             'bench/*.slow.test.ts',
             'e2e/**/*.test.ts',
           ],
-          globalSetup: [...globalSetup, 'packages/server/test/prepare-service.ts'],
-          // Processes start, and a busy machine takes its time for that.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          exclude: ['**/node_modules/**', ...builds],
+          ...ofProcesses,
         },
       },
+      { test: { ...common, name: 'release', include: builds, ...ofProcesses } },
     ],
   },
 })

@@ -4,7 +4,7 @@
  *
  * Arguments: the report of all tests; the report of the second try, if there was one; the report of a
  * soak run, `{ passed, failed }`, of which each finding is a failure; the report of the tests of the packed
- * packages, which have no second try. With `--again REPORT`: the files that deserve a second try, one a
+ * packages, and that of the tests of the release, which have no second try. With `--again REPORT`: the files that deserve a second try, one a
  * line (docs/testing.md#a-second-try).
  */
 import { existsSync, readFileSync } from 'node:fs'
@@ -18,6 +18,7 @@ const REASON_MAX = 500
 const NO_SECOND_TRY = /^e2e\/(?:crash|faults)\//
 const FOUND_INPUT = /Property failed after/
 const PACKED = '(packed)'
+const RELEASE = '(release)'
 
 if (process.argv[2] === '--again') printAgain(process.argv[3])
 else summarise(process.argv.slice(2))
@@ -30,12 +31,13 @@ function printAgain(file) {
   for (const name of files) console.log(name)
 }
 
-function summarise([file, againFile, soakFile, packedFile]) {
+function summarise([file, againFile, soakFile, packedFile, releaseFile]) {
   if (!file || !existsSync(file)) {
     console.error('The tests ended without a report.')
     process.exit(1)
   }
-  const report = withPacked(read(file), packedFile)
+  const packed = withOther(read(file), packedFile, PACKED)
+  const report = withOther(packed, releaseFile, RELEASE)
   const tests = testsOf(report)
   const skipped = tests.filter(({ status }) => !['passed', 'failed'].includes(status))
   const secondTry = againFile && existsSync(againFile) ? read(againFile) : undefined
@@ -58,19 +60,19 @@ function read(file) {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
-/** The same files run with the packed packages: of another name here, since a second try is without them. */
-function withPacked(report, file) {
+/** Run apart, some of the same files: of another name here, since a second try is without them. */
+function withOther(report, file, prefix) {
   if (file === undefined) return report
   const missing = [
     { name: process.cwd(), status: 'failed', message: 'left no report', assertionResults: [] },
   ]
-  const packed = existsSync(file) ? read(file) : { success: false, testResults: missing }
-  const renamed = packed.testResults.map((suite) => ({
+  const other = existsSync(file) ? read(file) : { success: false, testResults: missing }
+  const renamed = other.testResults.map((suite) => ({
     ...suite,
-    name: join(process.cwd(), PACKED, relative(process.cwd(), suite.name)),
+    name: join(process.cwd(), prefix, relative(process.cwd(), suite.name)),
   }))
   return {
-    success: report.success && packed.success,
+    success: report.success && other.success,
     testResults: [...report.testResults, ...renamed],
   }
 }
@@ -101,6 +103,7 @@ function deservesSecondTry({ file, messages }) {
   return (
     !NO_SECOND_TRY.test(file) &&
     !file.startsWith(PACKED) &&
+    !file.startsWith(RELEASE) &&
     !messages.some((text) => FOUND_INPUT.test(text))
   )
 }

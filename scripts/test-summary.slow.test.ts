@@ -73,20 +73,24 @@ describe('the closing line of a CI run', () => {
     expect(summarise(report, NONE)).toMatchObject({ status: 0, closing: '2 passed, 0 failed' })
   })
 
-  it('counts the tests of the packed packages, which have no second try', () => {
+  it.each([
+    ['the packed packages', '(packed)', (file: string) => [file]],
+    ['the release', '(release)', (file: string) => [writeReport([passing('a.test.ts')]), file]],
+  ])('counts the tests of %s, which have no second try', (_, prefix, reports) => {
     const [report, again] = [
       writeReport([passing('a.test.ts')]),
       writeReport([passing('a.test.ts')]),
     ]
     const soak = join(folder, 'soak.json')
     writeFileSync(soak, JSON.stringify({ passed: 1, failed: 0 }))
-    const sound = summarise(report, NONE, soak, writeReport([passing('a.test.ts')]))
-    expect(sound).toMatchObject({ status: 0, closing: '4 passed, 0 failed' })
-    const failed = summarise(report, again, soak, writeReport([failing('a.test.ts')]))
-    expect(failed).toMatchObject({ status: 1, closing: '3 passed, 1 failed' })
-    expect(failed.lines).toContain('failed: (packed)/a.test.ts: arrives')
-    const absent = summarise(report, again, soak, NONE)
-    expect(absent).toMatchObject({ status: 1, closing: '2 passed, 1 failed' })
+    const before = 2 * reports('').length
+    const sound = summarise(report, NONE, soak, ...reports(writeReport([passing('a.test.ts')])))
+    expect(sound).toMatchObject({ status: 0, closing: `${before + 2} passed, 0 failed` })
+    const failed = summarise(report, again, soak, ...reports(writeReport([failing('a.test.ts')])))
+    expect(failed).toMatchObject({ status: 1, closing: `${before + 1} passed, 1 failed` })
+    expect(failed.lines).toContain(`failed: ${prefix}/a.test.ts: arrives`)
+    const absent = summarise(report, again, soak, ...reports(NONE))
+    expect(absent).toMatchObject({ status: 1, closing: `${before} passed, 1 failed` })
   })
 
   it('fails and names the test when there was no second try', () => {
