@@ -25,7 +25,7 @@ export interface FindSearch {
 }
 export const readFindSearch = ({ q }: Raw): FindSearch => ({ q: textOf(q) })
 
-export const systemTabs = ['processes', 'storage', 'configuration'] as const
+export const systemTabs = ['processes', 'storage', 'alerts', 'configuration'] as const
 
 export interface SystemSearch {
   readonly tab?: (typeof systemTabs)[number] | undefined

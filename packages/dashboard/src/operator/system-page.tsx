@@ -1,6 +1,9 @@
 /** System: processes, versions, storage, and the configuration without secrets. */
 import type { GetSystemAnswer, SystemSetting } from '@postrider/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { AlertsCard } from '../alerts/alerts-card.tsx'
+import { words as alertWords } from '../alerts/words.ts'
+import { clientOf } from '../session/client.ts'
 import { Answer } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
 import { Tabs, TextInput } from '../ui/controls.ts'
@@ -43,6 +46,7 @@ export function SystemPage() {
               <Stack>
                 {tab === 'processes' && <Processes processes={system.processes} />}
                 {tab === 'storage' && <Storage database={system.database} tables={system.tables} />}
+                {tab === 'alerts' && <OperatorAlerts />}
                 {tab === 'configuration' && <Configuration settings={system.configuration} />}
               </Stack>
             )}
@@ -50,6 +54,23 @@ export function SystemPage() {
         </Tabs.Panel>
       </Tabs>
     </Page>
+  )
+}
+
+function OperatorAlerts() {
+  const text = useWords(alertWords)
+  const client = clientOf()
+  return (
+    <AlertsCard
+      source={{
+        queryKey: ['operator', 'alerts'],
+        note: text.operatorNote,
+        get: (signal) => client.getOperatorAlerts({ signal }),
+        set: (body) => client.setOperatorAlerts(body),
+        remove: () => client.deleteOperatorAlerts(),
+        operations: { set: 'setOperatorAlerts', remove: 'deleteOperatorAlerts' },
+      }}
+    />
   )
 }
 

@@ -212,6 +212,7 @@ export const words = defineWords(
     tabs: {
       processes: 'Processes',
       storage: 'Storage',
+      alerts: 'Alerts',
       configuration: 'Configuration',
     },
     configuration: 'Configuration',
@@ -519,7 +520,12 @@ export const words = defineWords(
     table: 'Tabelle',
     rows: 'Zeilen',
     share: 'Anteil an der Datenbank',
-    tabs: { processes: 'Prozesse', storage: 'Speicher', configuration: 'Konfiguration' },
+    tabs: {
+      processes: 'Prozesse',
+      storage: 'Speicher',
+      alerts: 'Alarme',
+      configuration: 'Konfiguration',
+    },
     configuration: 'Konfiguration',
     configurationNote:
       'Des Prozesses, der geantwortet hat. Was ein Geheimnis sein kann, wird nicht gezeigt.',

@@ -1,5 +1,7 @@
-/** The tenant's settings: its members, and its audit log. */
+/** The tenant's settings: its members, where its alerts go, and its audit log. */
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { AlertsCard } from '../alerts/alerts-card.tsx'
+import { words as alertWords } from '../alerts/words.ts'
 import { usePages } from '../api/use-pages.ts'
 import { AuditFilters, useActiveAuditFilters } from '../audit/audit-filters.tsx'
 import { toAuditQuery } from '../audit/audit-search.ts'
@@ -21,14 +23,18 @@ export function SettingsPage() {
   const { may } = useTenant()
   const { tab = 'members' } = useSearch({ from: '/shell/t/$tenantId/settings' })
   const navigate = useNavigate()
-  const open = settingsTabs.filter((name) => may(name === 'members' ? 'listMembers' : 'listAudit'))
-  if (open.length === 0) return <ClosedPage />
+  const open = settingsTabs.filter((name) => may(reads[name]))
+  // Everybody may see where alerts go; the page is for those who may see more.
+  if (open.every((name) => name === 'alerts')) return <ClosedPage />
   return (
     <Page title={text.settings} lead={text.lead}>
       <Tabs
         value={tab}
         onChange={(chosen) =>
-          void navigate({ to: '.', search: chosen === 'audit' ? { tab: 'audit' } : {} })
+          void navigate({
+            to: '.',
+            search: chosen === 'audit' || chosen === 'alerts' ? { tab: chosen } : {},
+          })
         }
       >
         <Tabs.List>
@@ -40,8 +46,28 @@ export function SettingsPage() {
         </Tabs.List>
       </Tabs>
       {tab === 'members' && open.includes('members') && <Members />}
+      {tab === 'alerts' && open.includes('alerts') && <TenantAlerts />}
       {tab === 'audit' && open.includes('audit') && <Audit />}
     </Page>
+  )
+}
+
+const reads = { members: 'listMembers', alerts: 'getAlerts', audit: 'listAudit' } as const
+
+function TenantAlerts() {
+  const text = useWords(alertWords)
+  const { tenantId, client } = useTenant()
+  return (
+    <AlertsCard
+      source={{
+        queryKey: [tenantId, 'alerts'],
+        note: text.tenantNote,
+        get: (signal) => client.getAlerts({ signal }),
+        set: (body) => client.setAlerts(body),
+        remove: () => client.deleteAlerts(),
+        operations: { set: 'setAlerts', remove: 'deleteAlerts' },
+      }}
+    />
   )
 }
 

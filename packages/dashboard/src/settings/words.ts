@@ -5,7 +5,7 @@ export const words = defineWords(
   {
     settings: 'Settings',
     lead: 'Who may do what here, and who did what.',
-    tabs: { members: 'Members', audit: 'Audit log' },
+    tabs: { members: 'Members', alerts: 'Alerts', audit: 'Audit log' },
     members: 'Members',
     membersNote: 'People who use the dashboard for this tenant.',
     invite: 'Invite a person',
@@ -53,7 +53,7 @@ export const words = defineWords(
   {
     settings: 'Einstellungen',
     lead: 'Wer hier was darf, und wer was getan hat.',
-    tabs: { members: 'Mitglieder', audit: 'Protokoll' },
+    tabs: { members: 'Mitglieder', alerts: 'Alarme', audit: 'Protokoll' },
     members: 'Mitglieder',
     membersNote: 'Personen, die diese Oberfläche für diesen Mandanten benutzen.',
     invite: 'Person einladen',

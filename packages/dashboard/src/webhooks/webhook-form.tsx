@@ -4,12 +4,13 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { useTenant } from '../session/use-tenant.ts'
-import { Checkbox, Select } from '../ui/controls.ts'
+import { Checkbox, Select, Switch } from '../ui/controls.ts'
 import { Dialog, DialogEnd } from '../ui/dialog.tsx'
 import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { type Header, HeaderFields, readHeaders } from './header-fields.tsx'
+import { SigningSecret } from './signing-secret.tsx'
 import { firstSwitches, type Switches, subscriptionNames, subscriptions } from './subscriptions.ts'
 import classes from './webhook-form.module.css'
 import { words } from './words.ts'
@@ -42,6 +43,8 @@ function Form({ close, kinds, webhook }: FormProps) {
   const [url, setUrl] = useState(webhook?.url ?? '')
   const [switches, setSwitches] = useState<Switches>(webhook?.options?.events ?? firstSwitches)
   const [headers, setHeaders] = useState<readonly Header[]>([])
+  const wasSigned = webhook?.signing === true
+  const [isSigned, setSigned] = useState(wasSigned)
   const save = useMutation({
     async mutationFn() {
       const body = {
@@ -51,16 +54,21 @@ function Form({ close, kinds, webhook }: FormProps) {
           headers: readHeaders(headers),
         }),
         ...(kind === 'EMAIL_EVENT' && { webhook_options: { events: switches } }),
+        ...(isSigned !== wasSigned && { signing: isSigned }),
       }
-      if (webhook === undefined) await client.registerWebhook({ ...body, method: 'POST' })
-      else await client.updateWebhook(body)
+      return webhook === undefined
+        ? await client.registerWebhook({ ...body, method: 'POST' })
+        : await client.updateWebhook(body)
     },
-    async onSuccess() {
+    async onSuccess({ signing_secret: secret }) {
       tellDone(text.saved)
-      close()
+      // A secret is shown once: the dialog stays until it has been copied.
+      if (secret === undefined) close()
       await queryClient.invalidateQueries({ queryKey: [tenantId] })
     },
   })
+  if (save.data?.signing_secret !== undefined)
+    return <SigningSecret secret={save.data.signing_secret} close={close} />
   return (
     <form
       className={classes.form}
@@ -105,6 +113,12 @@ function Form({ close, kinds, webhook }: FormProps) {
         headers={headers}
         onChange={setHeaders}
         present={webhook?.headers_present ?? []}
+      />
+      <Switch
+        label={text.signing}
+        description={text.signingHelp}
+        checked={isSigned}
+        onChange={(event) => setSigned(event.currentTarget.checked)}
       />
       <DialogEnd
         confirm={webhook === undefined ? text.add : text.save}

@@ -16,6 +16,7 @@ import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
+import { RotateSecret } from './signing-secret.tsx'
 import { webhookSnippets } from './snippets.ts'
 import { WebhookStateMark } from './states.tsx'
 import { subscriptionNames, subscriptions } from './subscriptions.ts'
@@ -80,7 +81,7 @@ function mailFirst(webhooks: readonly Webhook[]): Webhook[] {
   return webhooks.toSorted((a, b) => kinds.indexOf(a.event) - kinds.indexOf(b.event))
 }
 
-type Open = 'edit' | 'test' | 'pause' | 'delete'
+type Open = 'edit' | 'secret' | 'test' | 'pause' | 'delete'
 
 function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
   const text = useWords(words)
@@ -137,6 +138,11 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
           >
             {isPaused ? text.resume : text.pause}
           </SmallAction>
+          {webhook.signing === true && (
+            <SmallAction operation="rotateSigningSecret" onClick={() => setOpen('secret')}>
+              {text.rotate}
+            </SmallAction>
+          )}
           <SmallAction operation="updateWebhook" onClick={() => setOpen('edit')}>
             {text.edit}
           </SmallAction>
@@ -156,6 +162,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
         kinds={[webhook.event]}
         webhook={webhook}
       />
+      <RotateSecret webhook={webhook} isOpen={open === 'secret'} close={close} />
       <WebhookTest webhook={webhook} isOpen={open === 'test'} close={close} />
       <Confirm
         title={text.pauseTitle}
@@ -226,6 +233,7 @@ function Facts({
             ? text.noHeaders
             : webhook.headers_present.join(', '),
         ],
+        [text.signed, webhook.signing === true ? text.signedYes : text.signedNo],
         [text.id, <Copyable value={webhook.webhook_id} />],
       ]}
     />
