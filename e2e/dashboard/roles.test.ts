@@ -72,6 +72,7 @@ const TENANT_SCREENS: readonly Screen[] = [
     ...{ path: '/settings', name: 'Settings', reads: 'listMembers' },
     buttons: ['createMember', 'updateMember', 'deleteMember'],
   },
+  { path: '/settings?tab=alerts', reads: 'listMembers', buttons: ['setAlerts'] },
   { path: '/settings?tab=audit', reads: 'listAudit' },
 ]
 
@@ -85,6 +86,7 @@ const OPERATOR_SCREENS: readonly Screen[] = [
   { path: '/queues', name: 'Queues', reads: 'getQueues' },
   { path: '/search', name: 'Search', reads: 'search' },
   { path: '/system', name: 'System', reads: 'getSystem' },
+  { path: '/system?tab=alerts', reads: 'getSystem', buttons: ['setOperatorAlerts'] },
   { path: '/users', name: 'Users', reads: 'listUsers', buttons: ['createUser'] },
   { path: '/oidc', name: 'Single sign-on', reads: 'getSystem' },
   { path: '/audit', name: 'Audit', reads: 'listAuditOfAllTenants' },

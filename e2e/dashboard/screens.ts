@@ -44,6 +44,7 @@ export const screens: readonly Screen[] = [
   { name: 'developers', path: '/app/t/{tenant}/developers' },
   { name: 'members', path: '/app/t/{tenant}/settings' },
   { name: 'audit', path: '/app/t/{tenant}/settings?tab=audit' },
+  { name: 'alerts', path: '/app/t/{tenant}/settings?tab=alerts' },
   { name: 'account', path: '/app/account' },
   { name: 'operator-tenants', path: '/app/operator/tenants', as: 'operator' },
   { name: 'operator-tenant', path: '/app/operator/tenants/{tenant}', as: 'operator' },

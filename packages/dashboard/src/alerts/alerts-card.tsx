@@ -91,52 +91,55 @@ function Form({
     onSettled: refresh,
   })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate()
-      }}
-    >
-      <Stack>
-        <RequiredInput
-          label={text.url}
-          description={text.urlHelp}
-          placeholder={alerts?.url ?? 'https://hooks.example.com/alerts'}
-          value={url}
-          set={setUrl}
-        />
-        <Checkbox.Group
-          label={text.kindsLabel}
-          value={[...kinds]}
-          onChange={(chosen) => setKinds(allKinds.filter((kind) => chosen.includes(kind)))}
-        >
-          <Stack>
-            {allKinds.map((kind) => (
-              <Checkbox key={kind} value={kind} label={text.kinds[kind]} />
-            ))}
-          </Stack>
-        </Checkbox.Group>
-        {save.error && <Failure what="save" error={save.error} />}
-        <Row>
-          <ActionButton
-            type="submit"
-            operation={source.operations.set}
-            loading={save.isPending}
-            disabled={kinds.length === 0}
+    <>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          save.mutate()
+        }}
+      >
+        <Stack>
+          <RequiredInput
+            label={text.url}
+            description={text.urlHelp}
+            placeholder={alerts?.url ?? 'https://hooks.example.com/alerts'}
+            value={url}
+            set={setUrl}
+          />
+          <Checkbox.Group
+            label={text.kindsLabel}
+            value={[...kinds]}
+            onChange={(chosen) => setKinds(allKinds.filter((kind) => chosen.includes(kind)))}
           >
-            {text.save}
-          </ActionButton>
-          {alerts !== null && (
+            <Stack>
+              {allKinds.map((kind) => (
+                <Checkbox key={kind} value={kind} label={text.kinds[kind]} />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+          {save.error && <Failure what="save" error={save.error} />}
+          <Row>
             <ActionButton
-              variant="default"
-              operation={source.operations.remove}
-              onClick={() => setRemoving(true)}
+              type="submit"
+              operation={source.operations.set}
+              loading={save.isPending}
+              disabled={kinds.length === 0}
             >
-              {text.remove}
+              {text.save}
             </ActionButton>
-          )}
-        </Row>
-      </Stack>
+            {alerts !== null && (
+              <ActionButton
+                variant="default"
+                operation={source.operations.remove}
+                onClick={() => setRemoving(true)}
+              >
+                {text.remove}
+              </ActionButton>
+            )}
+          </Row>
+        </Stack>
+      </form>
+      {/* Beside the form: the confirmation is a form of its own, and would submit this one, too. */}
       <Confirm
         title={text.removeTitle}
         confirm={text.remove}
@@ -149,6 +152,6 @@ function Form({
       >
         <p>{text.removeHelp}</p>
       </Confirm>
-    </form>
+    </>
   )
 }
