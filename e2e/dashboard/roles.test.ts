@@ -44,6 +44,14 @@ const TENANT_SCREENS: readonly Screen[] = [
     buttons: ['verifyDomain', 'rotateDomainKey', 'deleteDomain'],
   },
   {
+    ...{ path: '/templates', name: 'Templates', reads: 'listTemplates' },
+    buttons: ['createTemplate'],
+  },
+  {
+    path: '/templates/{template}',
+    buttons: ['updateTemplate', 'previewTemplateDraft', 'deleteTemplate'],
+  },
+  {
     ...{ path: '/suppressions', name: 'Suppressions', reads: 'listSuppressions' },
     buttons: ['addSuppression', 'importSuppressions', 'exportSuppressions', 'deleteSuppression'],
   },
@@ -278,6 +286,9 @@ async function makeOneOfEach({ world, tenant: { client, tenantId } }: Scene): Pr
   await client.configureInboundRouting({ domain: inbound, url: `${receiver.origin}/inbound` })
   await client.createInboundUsername({ domain: inbound, username: 'desk' })
   await client.addSuppression({ email: 'no.more@example.com' })
+  const { template } = await client.createTemplate({
+    ...{ name: 'Receipt', subject: 'Order', content: [{ type: 'text/plain', value: 'Thank you' }] },
+  })
   const send = async (to: string, more = {}) => {
     const { ref_id: refId } = await client.sendEmail({
       ...{ from: { email: 'news@example.com' }, to: [{ email: to }], subject: 'News', ...more },
@@ -298,6 +309,7 @@ async function makeOneOfEach({ world, tenant: { client, tenantId } }: Scene): Pr
   await expect.poll(first).toBeDefined()
   return {
     ...{ tenant: tenantId, mailer: mailer.mailer_id, domain: 'mail.asterbooks.test', inbound },
+    template: template.template_id,
     ...{ failed, deferred, scheduled, delivery: (await first()) ?? '' },
   }
 }

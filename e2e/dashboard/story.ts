@@ -115,6 +115,7 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
   const { shop, breakInvoices, ids: mailers } = await addMailers(o)
   const { breakReceiver, ids: webhooks } = await addWebhooks(o)
   await addLists(client)
+  const template = await addTemplate(client)
   await addOtherTenants(o)
 
   say('A quiet day ...')
@@ -155,9 +156,22 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
       ...{ tenant: tenant.tenantId, email, pictured, phishing: stopped.ref_id },
       ...{ ...mailers, ...webhooks },
       mailbox,
+      template,
       stranger: scene.stranger.tenantId,
     },
   }
+}
+
+async function addTemplate(client: Postrider): Promise<string> {
+  const { template } = await client.createTemplate({
+    name: 'Receipt',
+    subject: 'Order {{ order_id }}',
+    content: [{ type: 'text/html', value: '<p>Thank you, {{ name }}.</p>' }],
+    sample_data: { order_id: 1234, name: 'Ada' },
+  })
+  const { template_id } = template
+  await client.updateTemplate({ template_id, subject: 'Your order {{ order_id }}' })
+  return template_id
 }
 
 async function invite({ newPerson, operator }: Scene): Promise<Story['people']> {

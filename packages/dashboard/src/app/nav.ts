@@ -11,6 +11,7 @@ import {
   Inbox,
   KeyRound,
   Layers,
+  LayoutTemplate,
   type LucideIcon,
   Mail,
   Mailbox,
@@ -43,7 +44,7 @@ export interface NavGroup {
 }
 
 /**
- * Of a tenant: overview, emails, live; sending (mailers, domains, suppressions, protection); webhooks
+ * Of a tenant: overview, emails, live; sending (mailers, domains, templates, suppressions, protection); webhooks
  * (webhooks, deliveries); receiving (inbound, mailboxes); account (developers, settings).
  */
 export const tenantNav: readonly NavGroup[] = [
@@ -59,6 +60,12 @@ export const tenantNav: readonly NavGroup[] = [
     entries: [
       { name: 'mailers', icon: Send, to: '/t/$tenantId/mailers', reads: 'listMailers' },
       { name: 'domains', icon: Globe, to: '/t/$tenantId/domains', reads: 'listDomains' },
+      {
+        name: 'templates',
+        icon: LayoutTemplate,
+        to: '/t/$tenantId/templates',
+        reads: 'listTemplates',
+      },
       {
         name: 'suppressions',
         icon: Ban,

@@ -28,6 +28,7 @@ import { onlyTenant } from '../session/only-tenant.ts'
 import { isOperator, sessionQuery, useSession } from '../session/session.ts'
 import { readSettingsSearch } from '../settings/settings-search.ts'
 import { readSuppressionSearch } from '../suppressions/suppression-search.ts'
+import { readTemplateSearch } from '../templates/template-search.ts'
 import { readDeliverySearch } from '../webhooks/delivery-search.ts'
 import { NotFound, Oops } from './not-found.tsx'
 import { Shell } from './shell.tsx'
@@ -180,6 +181,25 @@ const protection = createRoute({
     () => import('../protection/protection-page.tsx'),
     'ProtectionPage',
   ),
+})
+
+const templates = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/templates',
+  component: lazyRouteComponent(() => import('../templates/templates-page.tsx'), 'TemplatesPage'),
+})
+
+const newTemplate = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/templates/new',
+  component: lazyRouteComponent(() => import('../templates/template-page.tsx'), 'NewTemplatePage'),
+})
+
+const template = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/templates/$templateId',
+  validateSearch: readTemplateSearch,
+  component: lazyRouteComponent(() => import('../templates/template-page.tsx'), 'TemplatePage'),
 })
 
 const developers = createRoute({
@@ -340,6 +360,7 @@ export const routeTree = rootRoute.addChildren([
     tenantRoute.addChildren([
       ...[overview, emails, email],
       ...[live, suppressions, protection],
+      ...[templates, newTemplate, template],
       ...[mailers, mailer, connected, oauthApps],
       ...[webhooks, deliveries, delivery],
       ...[domains, domain],

@@ -1,0 +1,87 @@
+/** The stored templates of the tenant. */
+import type { ListedTemplate } from '@postrider/client'
+import { useNavigate } from '@tanstack/react-router'
+import { usePages } from '../api/use-pages.ts'
+import { ActionButton } from '../session/action-button.tsx'
+import { useTenant } from '../session/use-tenant.ts'
+import { Empty } from '../ui/answers.tsx'
+import { CodeBlock, Copyable } from '../ui/copy.tsx'
+import { type Column, PagedTable } from '../ui/data-table.tsx'
+import { Card, Page } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import { useWords } from '../words/define-words.ts'
+import { words } from './words.ts'
+
+const example = `curl '${location.origin}/v1/templates' \\
+  -H 'Authorization: Bearer pr_…' -H 'Content-Type: application/json' \\
+  -d '{"name": "Receipt", "subject": "Order {{ order_id }}",
+       "content": [{"type": "text/html", "value": "<p>Thank you, {{ name }}.</p>"}]}'`
+
+export function TemplatesPage() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const navigate = useNavigate()
+  const pages = usePages({
+    key: [tenantId, 'templates'],
+    name: 'templates',
+    list: (page, options) => client.listTemplates(page, options),
+  })
+  const add = (
+    <ActionButton
+      operation="createTemplate"
+      onClick={() => void navigate({ to: '/t/$tenantId/templates/new', params: { tenantId } })}
+    >
+      {text.add}
+    </ActionButton>
+  )
+  return (
+    <Page title={text.templates} lead={text.lead} actions={add}>
+      <Card isFlush>
+        <PagedTable
+          pages={pages}
+          label={text.templates}
+          columns={useColumns()}
+          rowKey={({ template_id }) => template_id}
+          link={({ template_id }) => ({
+            to: '/t/$tenantId/templates/$templateId',
+            params: { tenantId, templateId: template_id },
+          })}
+          linkLabel={({ name }) => name}
+          empty={
+            <Empty title={text.noTemplates} action={add}>
+              {text.noTemplatesHelp}
+              <CodeBlock code={example} />
+            </Empty>
+          }
+        />
+      </Card>
+    </Page>
+  )
+}
+
+function useColumns(): readonly Column<ListedTemplate>[] {
+  const text = useWords(words)
+  return [
+    { key: 'name', head: text.name, isTitle: true, cell: ({ name }) => name },
+    {
+      key: 'subject',
+      head: text.subject,
+      width: 'minmax(0, 2fr)',
+      cell: ({ subject }) => subject,
+    },
+    {
+      key: 'id',
+      head: text.id,
+      width: 'minmax(0, 1fr)',
+      isMinor: true,
+      cell: ({ template_id }) => <Copyable value={template_id} />,
+    },
+    { key: 'version', head: text.version, width: '90px', cell: ({ version }) => String(version) },
+    {
+      key: 'changed',
+      head: text.changed,
+      width: '130px',
+      cell: ({ updated_at }) => <Time at={updated_at} />,
+    },
+  ]
+}
