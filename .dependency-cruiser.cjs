@@ -18,6 +18,7 @@ const ORDER = [
   'feedback',
   'tracking',
   'inbound',
+  'submission',
   'mailboxes',
   'activity',
   'alerts',

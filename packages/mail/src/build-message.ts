@@ -46,6 +46,8 @@ export interface MessageInput {
 export interface PreparedMessage {
   readonly beforeMessageId: Buffer
   readonly afterMessageId: readonly (Buffer | MarkedBody)[]
+  /** It came with one, which all copies have. */
+  readonly hasMessageId?: boolean
 }
 
 /** What one copy has of its own, beside its Message-ID. */
@@ -87,11 +89,12 @@ export async function prepareMessage(input: MessageInput): Promise<PreparedMessa
 
 /** The Message-ID comes with its angle brackets. Throws when a text is not as long as its placeholder. */
 export async function composeMessage(
-  { beforeMessageId, afterMessageId }: PreparedMessage,
+  { beforeMessageId, afterMessageId, hasMessageId = false }: PreparedMessage,
   messageId: string,
   { unsubscribeUrl, texts = [] }: CopyParts = {},
 ): Promise<Buffer> {
-  const lines = headerLine('Message-ID', messageId) + unsubscribeLines(unsubscribeUrl)
+  const idLine = hasMessageId ? '' : headerLine('Message-ID', messageId)
+  const lines = idLine + unsubscribeLines(unsubscribeUrl)
   const after: Buffer[] = []
   for (const part of afterMessageId)
     if (Buffer.isBuffer(part)) after.push(part)

@@ -1,6 +1,7 @@
-/** Makes the threads that work on mail for every role: templates, links in HTML, received messages. */
+/** Makes the threads that work on mail for every role: templates, links in HTML, received and submitted messages. */
 import type { ThreadJobsObserver } from '@postrider/runtime/thread-observer'
 import { createMessageParser } from './parse/message-parser.ts'
+import { createRawReader } from './raw/raw-reader.ts'
 import { createLinkFinder } from './rewrite/link-finder.ts'
 import { createTemplateRenderer } from './template/template-renderer.ts'
 
@@ -9,5 +10,7 @@ export function createMail(deps: { readonly threadJobs: ThreadJobsObserver }) {
   const templates = createTemplateRenderer({ observer })
   const links = createLinkFinder({ observer })
   const parser = createMessageParser({ observer })
-  return { templates, links, parser, services: [templates, links, parser] }
+  const rawReader = createRawReader({ observer })
+  const services = [templates, links, parser, rawReader]
+  return { templates, links, parser, rawReader, services }
 }

@@ -60,6 +60,10 @@ export {
   type SplitText,
   splitAtPlaceholders,
 } from './placeholders.ts'
+export { type ChangedPart, prepareRaw, rewriteRaw } from './raw/prepare-raw.ts'
+export { attachmentsOfRaw } from './raw/raw-attachments.ts'
+export { createRawReader, type RawReader } from './raw/raw-reader.ts'
+export type { PartPlace, RawMessage, RawReading } from './raw/read-raw.ts'
 export type { MailReport } from './reports/mail-report.ts'
 export type { LinkOffsets } from './rewrite/find-link-offsets.ts'
 export { createLinkFinder, type LinkFinder } from './rewrite/link-finder.ts'

@@ -1053,8 +1053,11 @@ create table sending_email (
   custom_args   json,
   -- Everything else that is needed to build the message: JSON, compressed.
   content       bytea storage external not null,
-  -- The bytes of its attachments, one after the other; the content says how many each has.
+  -- The bytes of its attachments, one after the other; the content says how many each has. Of a message that a
+  -- program handed in over SMTP: all of the message.
   attachments   bytea storage external,
+  -- The Message-ID that the email came with: all its recipients have this one.
+  message_id    text,
   -- About how much memory the content takes. The default is that of a large email, which is loaded when it is
   -- needed.
   content_bytes integer not null default 1048576,

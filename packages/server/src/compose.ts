@@ -35,6 +35,7 @@ import { checkReadiness } from './readiness.ts'
 import { createRelays } from './relays/create.ts'
 import { partitionedTables, retentionDays } from './retention-days.ts'
 import { createSending } from './sending/create.ts'
+import { createSubmission } from './submission/create.ts'
 import { createSuppressions } from './suppressions/create.ts'
 import { tenantTables } from './tenant-tables.ts'
 import { createTenants } from './tenants/create.ts'
@@ -51,6 +52,8 @@ export interface App extends Service {
   address(): { readonly host: string; readonly port: number }
   /** Likewise, of the SMTP listener, where it listens. */
   inboundAddress(): { readonly host: string; readonly port: number } | undefined
+  /** Likewise, of each port of the submission listener. */
+  submissionAddresses(): readonly { readonly host: string; readonly port: number }[]
 }
 
 export type ComposeOptions = ProcessOptions
@@ -66,6 +69,7 @@ export function compose(o: ComposeOptions): App {
   const { db, log } = platform
   const capabilities = createCapabilities(platform, config)
   const { feedback, inbound, mail, mailboxes, mailers, sending, tracking, webhooks } = capabilities
+  const { submission } = capabilities
   const server = createServer(platform, capabilities, o)
   const services: readonly Service[] = [
     closer('database', () => db.close()),
@@ -88,6 +92,7 @@ export function compose(o: ComposeOptions): App {
     ...tracking.services,
     ...feedback.services,
     ...inbound.services,
+    ...submission.services,
     server,
     // A start compiles much at once, when nobody waits for anything else yet.
     platform.watchdog,
@@ -98,6 +103,7 @@ export function compose(o: ComposeOptions): App {
     db,
     address: () => server.address(),
     inboundAddress: inbound.address,
+    submissionAddresses: submission.addresses,
   }
 }
 
@@ -200,7 +206,9 @@ function createCapabilities(platform: Platform, config: Config) {
     trackingUrls: tracking.urls,
     templates: mail.templates,
     links: mail.links,
+    rawReader: mail.rawReader,
   })
+  const certificateHost = isInboundHostUnnamed(config) ? platform.ehloName : config.inboundHost
   const inbound = createInbound({
     ...platform,
     parser: mail.parser,
@@ -210,7 +218,14 @@ function createCapabilities(platform: Platform, config: Config) {
     checks: domainChecks,
     isListening: runs('inbound'),
     isReceiving: runs('inbound') || runs('mailbox'),
-    certificateHost: isInboundHostUnnamed(config) ? platform.ehloName : config.inboundHost,
+    certificateHost,
+  })
+  const submission = createSubmission({
+    ...platform,
+    authenticateKey: tenants.authenticateKey,
+    submit: sending.submit,
+    isListening: runs('submission'),
+    certificateHost,
   })
   const mailboxes = createMailboxes({
     ...platform,
@@ -226,7 +241,7 @@ function createCapabilities(platform: Platform, config: Config) {
   const alerts = createAlerts({ ...platform, receivers })
   return {
     ...{ mail, tenants, people, suppressions, activity, webhooks, mailers, feedback, tracking },
-    ...{ relays, domains, sending, inbound, mailboxes, alerts },
+    ...{ relays, domains, sending, inbound, submission, mailboxes, alerts },
   }
 }
 
@@ -250,11 +265,12 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
   }
   if (isApi) describeRoutes(app, { publicUrl: config.publicUrl, version: o.build.version })
   const listener = all.inbound.readiness
+  const submission = all.submission.readiness
   const queueWatch = all.sending.readiness
   addStatusRoutes(app, {
     metrics,
     facts: () => ({ ...o.build, roles: rolesOf(config) }),
-    readiness: () => checkReadiness({ ...platform, listener, queueWatch }),
+    readiness: () => checkReadiness({ ...platform, listener, submission, queueWatch }),
   })
   all.tracking.routes(app)
   all.feedback.routes(app)

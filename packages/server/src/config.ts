@@ -50,6 +50,7 @@ export const roles = [
   'inbound',
   'mailbox',
   'janitor',
+  'submission',
 ] as const
 export type Role = (typeof roles)[number]
 
@@ -341,6 +342,19 @@ export const variables = {
     type: byteSize('0', '64MiB'),
     default: '5MiB',
     meaning: 'How many bytes of attachments an `INCOMING_EMAIL` contains; the others have a `url`',
+  },
+  submissionPort: {
+    name: 'SUBMISSION_PORT',
+    type: integer(0, 65_535),
+    defaultText: 'unset: off',
+    meaning:
+      'Port on `HOST` where programs hand in mail over SMTP, with STARTTLS; 0 takes a free one. The certificate is that of `INBOUND_TLS_CERT`',
+  },
+  submissionTlsPort: {
+    name: 'SUBMISSION_TLS_PORT',
+    type: integer(0, 65_535),
+    defaultText: 'unset: off',
+    meaning: 'The same with TLS from the first byte on',
   },
   imapErrorRepeatMs: {
     name: 'IMAP_ERROR_REPEAT',

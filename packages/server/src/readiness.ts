@@ -1,7 +1,7 @@
 /**
  * What `/readyz` says (docs/reference/running.md#readiness). A check that is not `ok` is a 503: no primary, a
  * disk that is nearly full, no free file descriptors, a newer breaking schema, an `INBOUND_PORT` that was set
- * and is not listened on. Details leave the answer at 200.
+ * or a `SUBMISSION_PORT` and is not listened on. Details leave the answer at 200.
  */
 import { type Config, isPaused } from './config.ts'
 import {
@@ -24,12 +24,14 @@ export interface ReadinessDeps {
   readonly watchdog: Pick<Watchdog, 'detail'>
   /** Of the role `inbound`. */
   readonly listener: { readonly isListening: () => boolean } | undefined
+  /** Of the role `submission`, where a port is set. */
+  readonly submission?: { readonly isListening: () => boolean } | undefined
   /** Of the role `sender`. */
   readonly queueWatch: { readonly detail: () => string | undefined } | undefined
 }
 
 export async function checkReadiness(deps: ReadinessDeps): Promise<Readiness> {
-  const { config, db, descriptors, disk, listener, queueWatch, schema, watchdog } = deps
+  const { config, db, descriptors, disk, listener, queueWatch, schema, submission, watchdog } = deps
   const newer = schema.closedBy()
   if (newer !== undefined)
     return { checks: { schema: `this version does not know ${newer}: replace this process` } }
@@ -45,6 +47,9 @@ export async function checkReadiness(deps: ReadinessDeps): Promise<Readiness> {
     ...(descriptors.areOut() ? { descriptors: 'no free file descriptors' } : {}),
     ...(isDeaf && config.isInboundPortSet ? { inbound: 'not listening' } : {}),
     ...(listener?.isListening() === true ? { inbound: 'ok' } : {}),
+    ...(submission === undefined
+      ? {}
+      : { submission: submission.isListening() ? 'ok' : 'not listening' }),
   }
   const blocked = watchdog.detail()
   const late = queueWatch?.detail()

@@ -37,7 +37,7 @@ export {
 export { copyPreparedData } from './prepared-data.ts'
 export { programs, unbundled } from './programs.ts'
 export { createRandom, type Random } from './random.ts'
-export { createRawClient, type RawClient } from './raw-client.ts'
+export { createRawClient, type RawClient, toRawClient } from './raw-client.ts'
 export type { CallbackAttempt, CallbackBatch, CallbackShape } from './relays/callbacks.ts'
 export type { PeerReply, PeerRequest, PeerScript, ScriptedAnswer } from './relays/http-peer.ts'
 export { headerOf, type RelayedAttachment, type RelayedMail } from './relays/relayed-mail.ts'

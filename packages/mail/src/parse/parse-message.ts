@@ -118,12 +118,13 @@ function readRoot(bytes: Buffer, { headerBytesMax, headersMax }: ParseLimits): H
 }
 
 /** Of a multipart without parts: its body as text. */
-function wholeOf(bytes: Buffer, { headers, bodyAt }: HeaderSection): LeafPart {
+export function wholeOf(bytes: Buffer, { headers, bodyAt }: HeaderSection): LeafPart {
   return {
     headers: headers.filter(({ name }) => !/^content-(type|transfer)/i.test(name)),
     type: readStructured('text/plain'),
     disposition: readStructured(''),
     bytes: bytes.subarray(bodyAt),
+    headerAt: 0,
   }
 }
 
@@ -147,19 +148,19 @@ function readContent(parts: readonly LeafPart[]) {
 }
 
 /** A text with a name is a file, unless it is the first. */
-function isShown(part: LeafPart, isFirst: boolean): boolean {
+export function isShown(part: LeafPart, isFirst: boolean): boolean {
   return part.disposition.value !== 'attachment' && (isFirst || filenameOf(part) === '')
 }
 
-function textOf(content: Uint8Array, charset: string | undefined, isHtml: boolean): string {
+export function textOf(content: Uint8Array, charset: string | undefined, isHtml: boolean): string {
   return cleanBody(decodeText(content, charset, isHtml))
 }
 
-function encodingOf({ headers }: LeafPart): string {
+export function encodingOf({ headers }: LeafPart): string {
   return readStructured(headerOf(headers, 'content-transfer-encoding')).value
 }
 
-function filenameOf({ disposition, type }: LeafPart): string {
+export function filenameOf({ disposition, type }: LeafPart): string {
   return disposition.parameters.get('filename') ?? type.parameters.get('name') ?? ''
 }
 

@@ -19,10 +19,14 @@ export interface LeafPart {
   readonly disposition: StructuredValue
   /** Encoded as it came. */
   readonly bytes: Buffer
+  /** Where its headers begin. */
+  readonly headerAt: number
 }
 
 export interface SplitMessage {
   readonly parts: readonly LeafPart[]
+  /** The types of the multiparts that were entered. */
+  readonly multiparts: ReadonlySet<string>
   readonly problems: ReadonlySet<string>
 }
 
@@ -50,17 +54,19 @@ export function splitParts(
 ): SplitMessage {
   const parts: LeafPart[] = []
   const problems = new Set<string>()
+  const multiparts = new Set<string>()
   const open: Multipart[] = []
   let leaf: (Omit<LeafPart, 'bytes'> & { readonly at: number }) | undefined
   let partCount = 0
 
-  const begin = ({ headers, bodyAt, isCut }: HeaderSection) => {
+  const begin = ({ headers, bodyAt, isCut }: HeaderSection, headerAt: number) => {
     partCount += 1
     if (isCut) problems.add('A header section is too long')
     const type = typeOf(headers, open.at(-1)?.isDigest === true)
     const boundary = type.value.startsWith('multipart/') ? boundaryOf(type) : ''
     const isEntered = boundary !== '' && boundary.length <= BOUNDARY_BYTES_MAX
     if (isEntered && open.length < depthMax) {
+      multiparts.add(type.value)
       open.push({
         boundary: Buffer.from(boundary, 'latin1'),
         isDigest: type.value === 'multipart/digest',
@@ -69,7 +75,7 @@ export function splitParts(
     }
     if (isEntered) problems.add('Parts are nested too deeply')
     const disposition = readStructured(headerOf(headers, 'content-disposition'))
-    leaf = { headers, type, disposition, at: bodyAt }
+    leaf = { headers, type, disposition, headerAt, at: bodyAt }
   }
   const finish = (end: number) => {
     if (leaf === undefined) return
@@ -80,7 +86,7 @@ export function splitParts(
   const isDelimiter = (start: number, end: number) =>
     delimiterOf(bytes, start, end, open) !== undefined
 
-  begin(root)
+  begin(root, 0)
   let at = root.bodyAt
   while (open.length > 0) {
     const dashes = startsWithDashes(bytes, at) ? at : bytes.indexOf(DASHES, at, 'latin1') + 1
@@ -95,14 +101,14 @@ export function splitParts(
     if (delimiter.isLast) continue
     if (partCount >= partsMax) {
       problems.add('The message has too many parts')
-      return { parts, problems }
+      return { parts, multiparts, problems }
     }
     const section = readHeaders(bytes, lineEnd, PART_HEADER_LIMITS, isDelimiter)
-    begin(section)
+    begin(section, lineEnd)
     at = section.bodyAt
   }
   finish(bytes.length)
-  return { parts, problems }
+  return { parts, multiparts, problems }
 }
 
 function typeOf(headers: readonly MessageHeader[], isInDigest: boolean): StructuredValue {

@@ -1,11 +1,12 @@
 /** Makes sending: what accepts emails in every role, the send queue, and what watches that queue. */
-import type { LinkFinder, TemplateRenderer } from '@postrider/mail'
+import type { LinkFinder, RawReader, TemplateRenderer } from '@postrider/mail'
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { type BucketLeases, bucketOf, type Others } from '../platform/db/index.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import type { DiskGuard } from '../platform/process/disk-guard.ts'
 import { createUsageCounts } from '../tenants/index.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
+import { createAcceptSubmitted } from './accept/accept-submitted.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
 import { batchRoutes } from './batch/routes.ts'
 import { previewRoute } from './content/preview/routes.ts'
@@ -30,6 +31,7 @@ export interface SendingDeps extends SendQueueDeps {
   readonly pausedLeases: BucketLeases
   readonly templates: TemplateRenderer
   readonly links: Pick<LinkFinder, 'find'>
+  readonly rawReader: Pick<RawReader, 'read'>
   /** Whether this process has the role `sender`. */
   readonly isSender: boolean
   /** Accepts, and sends nothing. */
@@ -62,7 +64,18 @@ export function createSending(deps: SendingDeps) {
   const wakeups = createQueueWakeups(deps.others)
   const queue = isSender && !isPaused ? createSendQueue(deps, wakeups) : []
   const watch = isSender ? createWatch(deps) : undefined
+  const accepting = {
+    emails: createAcceptEmails({ ...deps, usageCounts }),
+    templates: deps.templates,
+    links: deps.links,
+    log,
+    keysInProgress: createKeysInProgress(),
+    wakeups,
+    defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
+  }
   return {
+    /** A message that a program hands in over SMTP. */
+    submit: createAcceptSubmitted({ ...accepting, rawReader: deps.rawReader }),
     /** After a change of a mailer. */
     wakeMailer({ tenantId, mailerId }: { readonly tenantId: string; readonly mailerId: string }) {
       wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId), isChanged: true }])
@@ -76,17 +89,7 @@ export function createSending(deps: SendingDeps) {
       phishingRoutes(app, { db })
       templateRoutes(app, { db, renderer: deps.templates })
       templatePreviewRoute(app, { db, renderer: deps.templates })
-      const sendDeps = {
-        db,
-        emails: createAcceptEmails({ ...deps, usageCounts }),
-        templates: deps.templates,
-        links: deps.links,
-        log,
-        keysInProgress: createKeysInProgress(),
-        wakeups,
-        tracing: deps.tracing,
-        defaults: { maxAttempts: config.sendMaxAttempts, expiresInMs: EXPIRES_IN_MS },
-      }
+      const sendDeps = { ...accepting, db, tracing: deps.tracing }
       sendRoutes(app, sendDeps)
       const limiter = createConcurrencyLimiter({ ...BATCHES_AT_ONCE, name: 'batches-at-once' })
       batchRoutes(app, { ...sendDeps, limiter })

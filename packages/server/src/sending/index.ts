@@ -1,5 +1,6 @@
 /** Sending: accept, queue, attempts, and the record of what was sent. */
 
+export type { AcceptSubmitted } from './accept/accept-submitted.ts'
 export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
 export { getContent } from './content/get-content.ts'
 export { discoverQueues } from './queue/claim/claim-store.ts'

@@ -9,13 +9,14 @@ import { withTimeout } from '@postrider/runtime/timeout'
 import type { SMTPServerAddress } from 'smtp-server'
 import type { Logger } from '../../platform/log.ts'
 import type { DiskGuard } from '../../platform/process/disk-guard.ts'
+import { WORTH } from '../../platform/smtp-server/limited-parser.ts'
+import type { ListenerLimits } from '../../platform/smtp-server/limits.ts'
+import type { ReceiveThrottle } from '../../platform/smtp-server/receive-throttle.ts'
+import type { Connection } from '../../platform/smtp-server/smtp-connection.ts'
+import type { Reply } from '../../platform/smtp-server/smtp-listener.ts'
 import type { FoundRoute } from '../domains/find-routes.ts'
-import type { SmtpMail } from '../ingest/received-mail.ts'
-import { WORTH } from './limited-parser.ts'
-import type { ListenerLimits } from './limits.ts'
+import type { InboundRoute, SmtpMail } from '../ingest/received-mail.ts'
 import type { ListenerObserver } from './observe-listener.ts'
-import type { ReceiveThrottle } from './receive-throttle.ts'
-import type { Connection } from './smtp-session.ts'
 
 export interface TransactionDeps {
   /** This service, as it greets. */
@@ -34,12 +35,28 @@ export interface TransactionDeps {
   readonly log: Logger
 }
 
-export interface Reply {
-  readonly code: number
-  /** Begins with an enhanced code. */
-  readonly text: string
-  /** The connection ends with it. */
-  readonly isLast?: boolean
+export interface AcceptedRecipient {
+  /** In wire form. */
+  readonly address: string
+  readonly route: InboundRoute
+}
+
+/** Of the transaction that a connection is in. */
+interface Transaction {
+  /** Those accepted, by their spelling in the envelope. */
+  readonly recipients: Map<string, AcceptedRecipient>
+}
+
+const transactions = new WeakMap<Connection, Transaction>()
+/** Refused recipients of a connection that are in the log, one by one. */
+const told = new WeakMap<Connection, number>()
+
+export function recipientsOf(connection: Connection): Transaction['recipients'] {
+  const known = transactions.get(connection)
+  if (known !== undefined) return known.recipients
+  const recipients = new Map<string, AcceptedRecipient>()
+  transactions.set(connection, { recipients })
+  return recipients
 }
 
 const unknownUser: Reply = { code: 550, text: '5.1.1 No such user' }
@@ -55,10 +72,11 @@ const ADDRESS_CHARS_MAX = 320
 
 export function acceptSender(
   { bytesMax, budget, disk }: TransactionDeps,
-  { facts }: Connection,
+  connection: Connection,
   { address, args }: SMTPServerAddress,
 ): Reply {
-  facts.recipients = new Map()
+  const { facts } = connection
+  transactions.delete(connection)
   if (address.length > ADDRESS_CHARS_MAX) return { code: 501, text: '5.1.7 Address too long' }
   const declared = args === false ? 0 : Number(args.SIZE ?? 0)
   const hasRoom = budget.hasRoom(facts.address, Math.min(declared, bytesMax))
@@ -80,7 +98,7 @@ export async function acceptRecipient(
     if (found.kind === 'unproven_domain') return unproven
     if (found.kind === 'unsure_domain') return notNow
     if (found.kind !== 'route') return unknownUser
-    facts.recipients.set(given, { address: wireFormOf(given), route: found.route })
+    recipientsOf(connection).set(given, { address: wireFormOf(given), route: found.route })
     return { code: 250, text: '2.1.5 OK' }
   } catch (error) {
     deps.observe.recipient('not_looked_up')
@@ -92,12 +110,14 @@ export async function acceptRecipient(
 /** For an operator who is asked why mail was refused. As many of a connection as it may have refused for good. */
 function tellRefused(
   { log, limits }: TransactionDeps,
-  { facts, id, session }: Connection,
+  connection: Connection,
   given: string,
   why: Exclude<FoundRoute['kind'], 'route'>,
 ): void {
-  if (facts.toldRecipients >= limits.refusedRecipientsMax) return
-  facts.toldRecipients += 1
+  const { id, session } = connection
+  const before = told.get(connection) ?? 0
+  if (before >= limits.refusedRecipientsMax) return
+  told.set(connection, before + 1)
   const { mailFrom } = session.envelope
   log.info(
     {

@@ -7,13 +7,21 @@
 
 import { withTimeout } from '@postrider/runtime/timeout'
 import type { SMTPServerDataStream } from 'smtp-server'
+import { WORTH } from '../../platform/smtp-server/limited-parser.ts'
+import { createMessageBuffer } from '../../platform/smtp-server/message-buffer.ts'
+import { receiveMessage } from '../../platform/smtp-server/receive-message.ts'
+import type { Connection } from '../../platform/smtp-server/smtp-connection.ts'
+import type { Reply } from '../../platform/smtp-server/smtp-listener.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
-import { noRoom, notNow, type Reply, type TransactionDeps, wireFormOf } from './accept-envelope.ts'
-import { WORTH } from './limited-parser.ts'
-import { createMessageBuffer } from './message-buffer.ts'
+import {
+  type AcceptedRecipient,
+  noRoom,
+  notNow,
+  recipientsOf,
+  type TransactionDeps,
+  wireFormOf,
+} from './accept-envelope.ts'
 import type { TransactionOutcome } from './observe-listener.ts'
-import { receiveMessage } from './receive-message.ts'
-import type { AcceptedRecipient, Connection } from './smtp-session.ts'
 import { isLooping, type TraceFacts, traceHeader } from './trace-header.ts'
 
 interface Ended {
@@ -52,7 +60,8 @@ export async function acceptMessage(
   const { facts } = connection
   const startedMs = deps.monotonicMs()
   const { envelope } = connection.session
-  const accepted = envelope.rcptTo.flatMap(({ address }) => facts.recipients.get(address) ?? [])
+  const recipients = recipientsOf(connection)
+  const accepted = envelope.rcptTo.flatMap(({ address }) => recipients.get(address) ?? [])
   const trace = traceOf(deps, connection, accepted)
   const before = traceHeader(trace)
   const { address } = facts

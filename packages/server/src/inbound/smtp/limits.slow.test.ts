@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import { createRawClient, type RawClient } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
-import { listenerLimits } from './limits.ts'
+import { listenerLimits } from '../../platform/smtp-server/limits.ts'
 import { sendData, useListeners } from './listener.fixture.ts'
 
 const start = useListeners()

@@ -6,7 +6,7 @@ import { createLogger } from '../../platform/log.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import type { FoundRoute } from '../domains/find-routes.ts'
 import type { SmtpMail } from '../ingest/received-mail.ts'
-import type { ListenerLimits } from './limits.ts'
+import type { ListenerLimits } from '../../platform/smtp-server/limits.ts'
 import { createInboundListener, type InboundListener, type ListenerOptions } from './listener.ts'
 import { createListenerObserver } from './observe-listener.ts'
 

@@ -1,7 +1,10 @@
 /** What becomes of connections, recipients and messages of the listener, in metrics; with zeros from the start. */
 import type { Metrics } from '../../platform/metrics.ts'
+import {
+  type ConnectionObserver,
+  observeConnections,
+} from '../../platform/smtp-server/observe-connections.ts'
 
-const connectionOutcomes = ['taken', 'refused'] as const
 const recipientOutcomes = [
   'route',
   'unknown_domain',
@@ -20,49 +23,22 @@ const transactionOutcomes = [
   'not_stored',
   'cut',
 ] as const
-const limitNames = [
-  'connections',
-  'connections_of_address',
-  'transactions',
-  'commands',
-  'bad_commands',
-  'refused_recipients',
-  'work',
-  'message_time',
-  'message_rate',
-  'handshake_time',
-  'command_time',
-  'connection_time',
-] as const
-export type ListenerLimit = (typeof limitNames)[number]
 export type TransactionOutcome = (typeof transactionOutcomes)[number]
 
-export interface ListenerObserver {
-  connection(outcome: (typeof connectionOutcomes)[number]): void
-  limit(reached: ListenerLimit): void
+export interface ListenerObserver extends ConnectionObserver {
   recipient(outcome: (typeof recipientOutcomes)[number]): void
   transaction(ended: {
     readonly outcome: TransactionOutcome
     readonly bytes: number
     readonly durationMs: number
   }): void
-  /** Read when it is asked for. */
-  watch(read: () => { readonly connections: number; readonly bytesInTransit: number }): void
 }
 
 export function createListenerObserver(metrics: Metrics): ListenerObserver {
-  const connections = metrics.counterOf(
-    'inbound_connections_total',
-    'Connections to the SMTP listener, by whether they were let in',
-    'outcome',
-    connectionOutcomes,
-  )
-  const limits = metrics.counterOf(
-    'inbound_limits_total',
-    'Connections to the SMTP listener that reached a limit: `work` waited, all others were ended',
-    'limit',
-    limitNames,
-  )
+  const connections = observeConnections(metrics, {
+    name: 'inbound',
+    listener: 'the SMTP listener',
+  })
   const recipients = metrics.counterOf(
     'inbound_recipients_total',
     'Recipients that were named to the SMTP listener, by what they were found to be',
@@ -80,23 +56,11 @@ export function createListenerObserver(metrics: Metrics): ListenerObserver {
     'Bytes of messages that were read, stored or not',
   )
   return {
-    connection: connections,
-    limit: limits,
+    ...connections,
     recipient: recipients,
     transaction(ended) {
       transactions.observe({ outcome: ended.outcome }, ended.durationMs / 1000)
       bytes.inc(ended.bytes)
-    },
-    watch(read) {
-      metrics.gaugeOf(
-        'inbound_listener',
-        'Connections to the SMTP listener that are open, and bytes of messages on their way in',
-        'what',
-        () => {
-          const { connections: open, bytesInTransit } = read()
-          return { connections: open, bytes_in_transit: bytesInTransit }
-        },
-      )
     },
   }
 }

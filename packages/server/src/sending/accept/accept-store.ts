@@ -68,6 +68,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
         'queued_at',
         'template_id',
         'template_version',
+        'message_id',
       ],
       rows: emails.map(toEmailRow),
     }),
@@ -143,6 +144,7 @@ function toEmailRow(e: AcceptedEmail): unknown[] {
     isForLater(e) ? dueAtOf(e) : null,
     template?.templateId ?? null,
     template?.version ?? null,
+    e.email.raw?.messageId ?? null,
   ]
 }
 
@@ -176,7 +178,7 @@ function toRecipientRows(e: AcceptedEmail): unknown[][] {
     // A sending domain's provider has an id of its own, and of what is not sent there is none.
     suppressed.has(n) || isDomainMailer(e.mailerId)
       ? ''
-      : messageIdOf(refId, n, email.content.from.address),
+      : (email.raw?.messageId ?? messageIdOf(refId, n, email.content.from.address)),
     createdAt,
   ])
 }

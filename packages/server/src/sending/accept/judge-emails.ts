@@ -1,6 +1,6 @@
 /** Judges the emails of a group: which are accepted, and why the others are refused. */
 import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
-import type { FoundMailer, NoMailer } from '../../mailers/index.ts'
+import { type FoundMailer, isDomainMailer, type NoMailer } from '../../mailers/index.ts'
 import {
   type Charge,
   charged,
@@ -147,7 +147,19 @@ function judge(
   if (mailer === undefined || 'problem' in mailer) return { refused: 'no_mailer', found: mailer }
   if (mailer.state !== 'active') return { refused: 'mailer_inactive', mailer }
   const { mailerId } = mailer
+  if (email.raw?.isSealed === true && isDomainMailer(mailerId)) return SEALED_FOR_PROVIDER
   return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email), suppressed }
+}
+
+/** A provider builds the message itself, which no signature outlives (docs/submission.md#sending-domains). */
+const SEALED_FOR_PROVIDER: Refused = {
+  refused: 'validation_failed',
+  errors: [
+    {
+      path: '',
+      message: 'is signed or encrypted, and the relay provider of its domain would build it anew',
+    },
+  ],
 }
 
 /** docs/reference/sending.md#scheduling: up to five minutes ago means now. */

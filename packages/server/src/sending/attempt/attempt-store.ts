@@ -12,7 +12,7 @@ import type { Claim } from './attempt.ts'
 const LOAD_EMAILS = statement(
   'sending.load_emails',
   `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at,
-          case when ref_id = any($4) then content end as content,
+          message_id, case when ref_id = any($4) then content end as content,
           case when ref_id = any($4) then attachments end as attachments
      from sending_email where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])`,
 )
@@ -29,6 +29,8 @@ export interface EmailForSend {
   readonly campaign_id: string | null
   /** Null when it was not asked for. */
   readonly content: EmailContent | null
+  /** That it came with. */
+  readonly message_id: string | null
   readonly custom_args: Readonly<Record<string, unknown>> | null
   readonly traceparent: string
   readonly created_at: Date

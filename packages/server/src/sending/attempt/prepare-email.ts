@@ -1,5 +1,13 @@
 /** The message of an email, made ready for all its recipients and attempts. */
-import { type CopyParts, type PreparedMessage, prepareMessage, textOfHtml } from '@postrider/mail'
+import {
+  attachmentsOfRaw,
+  type ChangedPart,
+  type CopyParts,
+  type PreparedMessage,
+  prepareMessage,
+  prepareRaw,
+  textOfHtml,
+} from '@postrider/mail'
 import { isDomainMailer } from '../../mailers/index.ts'
 import type { EmailContent } from '../record/email.ts'
 import { markEmail } from '../tracking/mark-email.ts'
@@ -27,6 +35,8 @@ export interface EmailFacts {
   readonly mailerId: string
   readonly createdAt: Date
   readonly campaignId: string | null
+  /** That it came with. */
+  readonly messageId?: string | null
 }
 
 /** There is nothing to send, and there never will be. */
@@ -41,10 +51,32 @@ export async function prepareEmail(
 ): Promise<PreparedEmail> {
   const { templateProblem } = content
   if (templateProblem !== undefined) return { templateProblem }
-  if (isDomainMailer(email.mailerId)) return prepareRelayMail(urls, email, content, textOf)
+  if (isDomainMailer(email.mailerId)) {
+    const { rawBytes: handedIn } = content
+    if (handedIn === undefined) return prepareRelayMail(urls, email, content, textOf)
+    // A provider builds the message itself, of its parts.
+    const attachments = await attachmentsOfRaw(handedIn)
+    const parts = { ...content, attachments }
+    return { ...prepareRelayMail(urls, email, parts, textOf), toScan: scanOnce(content) }
+  }
   const { tenantId, refId, createdAt } = email
   const shown = [content.from, ...content.to, ...content.cc, content.replyTo]
   const marked = markEmail(urls, { tenantId, refId }, content)
+  const { raw, rawBytes } = content
+  if (raw !== undefined && rawBytes !== undefined)
+    return {
+      kind: 'smtp',
+      message: await prepareRaw({
+        ...raw,
+        raw: rawBytes,
+        id: refId,
+        placeholders: marked?.placeholders,
+        changed: changedParts(content, marked),
+      }),
+      ...(marked && { ownOf: marked.ownOf }),
+      showsUtf8Address: raw.hasUtf8Header,
+      toScan: scanOnce(content),
+    }
   return {
     kind: 'smtp',
     message: await prepareMessage({
@@ -58,6 +90,21 @@ export async function prepareEmail(
     showsUtf8Address: shown.some((mailbox) => needsSmtpUtf8(mailbox?.address ?? '')),
     toScan: scanOnce(content),
   }
+}
+
+/** Of a message that was handed in: those that tracking writes into, and only where it does. */
+function changedParts(
+  { raw, text, html }: EmailContent,
+  marked: { readonly text: string; readonly html?: string } | undefined,
+): ChangedPart[] {
+  if (marked === undefined) return []
+  const { textPlace, htmlPlace } = raw ?? {}
+  const changed: ChangedPart[] = []
+  if (htmlPlace !== undefined && marked.html !== undefined && marked.html !== html)
+    changed.push({ type: 'text/html', place: htmlPlace, text: marked.html })
+  if (textPlace !== undefined && text !== undefined && marked.text !== text)
+    changed.push({ type: 'text/plain', place: textPlace, text: marked.text })
+  return changed
 }
 
 /** HTML alone gets the text that it holds; beside HTML, an empty text says that none is wanted. */

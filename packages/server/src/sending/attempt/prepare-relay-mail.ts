@@ -3,7 +3,7 @@
  * made of the parts as they were accepted, with that recipient's own URLs in place.
  */
 import { type RecipientType, recipientTypes } from '@postrider/contract'
-import { fillSplit, type SplitText, splitAtPlaceholders, unsubscribeHeaders } from '@postrider/mail'
+import { addressKeyOf, fillSplit, type SplitText, splitAtPlaceholders, unsubscribeHeaders } from '@postrider/mail'
 import type { RelayMail, RelayMailbox } from '../../relays/index.ts'
 import { type EmailContent, messageIdOf } from '../record/email.ts'
 import { markEmail } from '../tracking/mark-email.ts'
@@ -23,12 +23,14 @@ interface Of {
   readonly tenantId: string
   readonly refId: string
   readonly campaignId: string | null
+  /** That it came with. */
+  readonly messageId?: string | null
 }
 
 /** @param textOf what text goes beside the HTML */
 export function prepareRelayMail(
   urls: TrackingUrls,
-  { tenantId, refId, campaignId }: Of,
+  { tenantId, refId, campaignId, messageId }: Of,
   content: EmailContent,
   textOf: (content: EmailContent) => string | undefined,
 ): ReadyForRelay {
@@ -56,14 +58,14 @@ export function prepareRelayMail(
     from: from.address,
     mailOf(n, address) {
       const { texts, unsubscribeUrl } = marked?.ownOf(n) ?? { texts: [] }
-      const { type, name } = shownAs(content, n)
+      const { type, name } = content.raw === undefined ? shownAs(content, n) : shownTo(content, address)
       return {
         ...shared,
         n,
         type,
         to: { address, ...(name === undefined ? {} : { name }) },
         headers: [
-          ['Message-ID', messageIdOf(refId, n, from.address)],
+          ['Message-ID', messageId ?? messageIdOf(refId, n, from.address)],
           ...unsubscribeHeaders(unsubscribeUrl),
           ...headers,
         ],
@@ -72,6 +74,16 @@ export function prepareRelayMail(
       }
     },
   }
+}
+
+/** Of a message that was handed in: its recipients are those of its envelope. */
+function shownTo(content: EmailContent, address: string): ReturnType<typeof shownAs> {
+  const key = addressKeyOf(address)
+  for (const type of ['to', 'cc'] as const) {
+    const shown = content[type].find((one) => addressKeyOf(one.address) === key)
+    if (shown !== undefined) return { type, name: shown.name }
+  }
+  return { type: 'bcc', name: undefined }
 }
 
 /** Recipients are numbered in the order of their types. Who got a blind copy is shown nowhere. */

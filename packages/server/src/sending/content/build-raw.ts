@@ -41,7 +41,7 @@ export async function buildRaw(
       message: `There is no message: the template could not be rendered (${prepared.templateProblem})`,
     })
   if (prepared.kind !== 'smtp') throw new Error(`a message is ready for ${prepared.kind}`)
-  const messageId = messageIdOf(refId, n, content.from.address)
+  const messageId = stored.messageId ?? messageIdOf(refId, n, content.from.address)
   return await composeMessage(prepared.message, messageId, prepared.ownOf?.(n))
 }
 

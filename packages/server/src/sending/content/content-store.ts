@@ -33,21 +33,24 @@ export async function showContent(q: Queryable, id: EmailId): Promise<ShownConte
 
 const LOAD = statement(
   'sending.load_whole_email',
-  `select created_at as "createdAt", campaign_id as "campaignId", content, attachments from sending_email
+  `select created_at as "createdAt", campaign_id as "campaignId", message_id as "messageId", content, attachments
+     from sending_email
     where tenant_id = $1 and ref_id = $2 and day = $3`,
 )
 
 export interface StoredEmail {
   readonly createdAt: Date
   readonly campaignId: string | null
+  /** That it came with. */
+  readonly messageId: string | null
   readonly content: EmailContent
 }
 
 export async function loadStored(q: Queryable, id: EmailId): Promise<StoredEmail | undefined> {
   const { rows } = await q.query<StoredContent & Omit<StoredEmail, 'content'>>(LOAD, keyOf(id))
   if (rows[0] === undefined) return undefined
-  const { createdAt, campaignId } = rows[0]
-  return { createdAt, campaignId, content: await readStored(rows[0]) }
+  const { createdAt, campaignId, messageId } = rows[0]
+  return { createdAt, campaignId, messageId, content: await readStored(rows[0]) }
 }
 
 const RECIPIENTS = statement(

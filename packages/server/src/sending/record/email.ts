@@ -4,7 +4,7 @@
  * headers.
  */
 import type { RecipientType } from '@postrider/contract'
-import type { LinkOffsets } from '@postrider/mail'
+import type { LinkOffsets, PartPlace } from '@postrider/mail'
 import { timeOfUlid } from '../../platform/ids.ts'
 
 export interface Mailbox {
@@ -20,6 +20,17 @@ export interface Attachment {
   readonly type?: string
   readonly disposition?: 'attachment' | 'inline'
   readonly contentId?: string
+  /** Of what is in the raw message alone, and not in `content`. */
+  readonly size?: number
+}
+
+/** A message that was handed in whole. It goes out as it is, but for tracking. */
+export interface RawPlan {
+  readonly hasMessageId: boolean
+  readonly hasUtf8Header: boolean
+  /** Where texts stand that tracking changes. */
+  readonly textPlace?: PartPlace
+  readonly htmlPlace?: PartPlace
 }
 
 /** What the message is built from, the same for every recipient. `stored-content.ts` says how it is stored. */
@@ -35,6 +46,10 @@ export interface EmailContent {
   readonly attachments: readonly Attachment[]
   /** What is written into each recipient's own copy; absent when nothing is. */
   readonly tracking?: EmailTracking
+  /** Beside the other fields, which say what is in it. */
+  readonly raw?: RawPlan
+  /** The message itself: stored beside, and read with it. */
+  readonly rawBytes?: Buffer
   /** Subject and bodies are templates that cannot be rendered: why. */
   readonly templateProblem?: string
 }
@@ -82,6 +97,12 @@ export interface NewEmail {
   }
   /** Where its tracked links lead to, by their numbers. */
   readonly links?: readonly string[]
+  /** A message that was handed in whole. */
+  readonly raw?: {
+    readonly messageId?: string | undefined
+    /** Signed or encrypted: nothing in it may change. */
+    readonly isSealed: boolean
+  }
 }
 
 /**

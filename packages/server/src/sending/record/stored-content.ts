@@ -15,6 +15,8 @@ export interface StoredContent {
 /** What is shown of an attachment without reading it. */
 export interface StoredAttachment extends Omit<Attachment, 'content'> {
   readonly bytes: number
+  /** Of a page within a message that was handed in. */
+  readonly page?: string
 }
 
 export interface ContentWithoutFiles extends Omit<EmailContent, 'attachments'> {
@@ -25,6 +27,7 @@ export interface ContentWithoutFiles extends Omit<EmailContent, 'attachments'> {
 export async function storeContent(
   whole: EmailContent,
 ): Promise<StoredContent & { readonly octets: number }> {
+  if (whole.rawBytes !== undefined) return storeRaw(whole, whole.rawBytes)
   const files = whole.attachments.map(({ content }) => Buffer.from(content, 'base64'))
   const attachments = whole.attachments.map(({ content: _, ...rest }, i) => ({
     ...rest,
@@ -36,6 +39,21 @@ export async function storeContent(
     content: await compress(plain),
     attachments: files.length === 0 ? null : Buffer.concat(files),
     octets: plain.length + base64,
+  }
+}
+
+/** A message that was handed in stands where attachments stand: it has them. Of these, pages are kept for scans. */
+async function storeRaw({ rawBytes: _, ...whole }: EmailContent, raw: Buffer) {
+  const attachments = whole.attachments.map(({ content, size = 0, ...rest }) => ({
+    ...rest,
+    bytes: size,
+    ...(content === '' ? {} : { page: content }),
+  }))
+  const plain = Buffer.from(JSON.stringify({ ...whole, attachments }))
+  return {
+    content: await compress(plain),
+    attachments: raw,
+    octets: plain.length + raw.length,
   }
 }
 
@@ -57,6 +75,12 @@ function parse(plain: Buffer): ContentWithoutFiles {
 }
 
 function withFiles(rest: ContentWithoutFiles, files: Buffer | null): EmailContent {
+  if (rest.raw !== undefined) {
+    const attachments = rest.attachments.map(
+      ({ bytes, page = '', ...one }): Attachment => ({ ...one, size: bytes, content: page }),
+    )
+    return { ...rest, attachments, ...(files === null ? {} : { rawBytes: files }) }
+  }
   let at = 0
   const attachments = rest.attachments.map(({ bytes, ...attachment }): Attachment => {
     const from = at

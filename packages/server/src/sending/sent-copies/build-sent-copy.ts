@@ -5,7 +5,7 @@
  * Nothing is tracked in it: its sender opens and follows links without being counted, and cannot
  * unsubscribe the recipient. Where an address for that would stand, the placeholder does.
  */
-import { composeMessage, prepareMessage } from '@postrider/mail'
+import { composeMessage, prepareMessage, prepareRaw } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { wireOf } from '../attempt/converse.ts'
 import { textOf } from '../attempt/prepare-email.ts'
@@ -20,12 +20,17 @@ export async function buildSentCopy(
   const email = await loadEmail(q, copy)
   if (email === undefined) return undefined
   const { tracking: _, ...content } = email.content
-  const message = await prepareMessage({
-    ...content,
-    text: textOf(content),
-    bcc: email.bcc.map((one) => ({ address: wireOf(one) })),
-    id: copy.refId,
-    date: email.createdAt,
-  })
+  const bcc = email.bcc.map((one) => ({ address: wireOf(one) }))
+  const { raw, rawBytes } = content
+  const message =
+    raw === undefined || rawBytes === undefined
+      ? await prepareMessage({
+          ...content,
+          text: textOf(content),
+          bcc,
+          id: copy.refId,
+          date: email.createdAt,
+        })
+      : await prepareRaw({ ...raw, raw: rawBytes, bcc, changed: [], id: copy.refId })
   return composeMessage(message, copy.messageId)
 }

@@ -58,7 +58,7 @@ export async function loadAttempts(
       continue
     }
     const { prepareSmall = prepareOf.get(claim.refId) } = email
-    const messageId = messageIdOf(claim.refId, claim.n, email.from_email)
+    const messageId = email.message_id ?? messageIdOf(claim.refId, claim.n, email.from_email)
     attempts.push({
       claim: { ...claim, groups: groupsOfRecipient(recipient.email, email.campaign_id) },
       prepare: prepareSmall ?? (() => deps.largeEmails.get({ ...claim, ...factsOf(email) })),
@@ -109,6 +109,7 @@ function preparation(urls: TrackingUrls, key: QueueKey, { content, ...row }: Ema
   }
 }
 
-function factsOf(row: Pick<EmailForSend, 'created_at' | 'campaign_id'>) {
-  return { createdAt: row.created_at, campaignId: row.campaign_id }
+function factsOf(row: Pick<EmailForSend, 'created_at' | 'campaign_id' | 'message_id'>) {
+  const { created_at: createdAt, campaign_id: campaignId, message_id: messageId } = row
+  return { createdAt, campaignId, messageId }
 }

@@ -23,8 +23,18 @@ export const WORTH = {
 /** Does it now or later, by what it is worth. */
 export type DoLimited = (micros: number, work: () => void) => void
 
+/** A part of a message that says how long it is (RFC 3030): nothing in it is a command, or an end. */
+export interface Chunk {
+  readonly bytes: number
+  /** Calls back when there is room for more. */
+  readonly take: (piece: Buffer, next: () => void) => void
+  /** All of it was taken. Calls back when commands may follow. */
+  readonly end: (next: () => void) => void
+}
+
 export class LimitedParser extends SMTPStream {
   private readonly doLimited: DoLimited
+  private chunk: (Chunk & { left: number }) | undefined
 
   constructor(o: {
     readonly maxCommandLength?: number | undefined
@@ -45,6 +55,31 @@ export class LimitedParser extends SMTPStream {
 
   /** Called for each chunk of a message, and again after each line of it that begins with a dot. */
   override _feedDataStream(chunk: Buffer, done: (error?: Error | null) => void): void {
-    this.doLimited(WORTH.dottedLine, () => super._feedDataStream(chunk, done))
+    if (this.chunk === undefined)
+      this.doLimited(WORTH.dottedLine, () => super._feedDataStream(chunk, done))
+    else this.feedChunk(this.chunk, chunk, done)
+  }
+
+  /** What follows the command that is being answered is a chunk. */
+  startChunk(chunk: Chunk): void {
+    this._dataMode = true
+    this.chunk = { ...chunk, left: chunk.bytes }
+  }
+
+  private feedChunk(
+    chunk: Chunk & { left: number },
+    bytes: Buffer,
+    done: (error?: Error | null) => void,
+  ): void {
+    const piece = bytes.subarray(0, chunk.left)
+    const rest = bytes.subarray(piece.length)
+    chunk.left -= piece.length
+    chunk.take(piece, () => {
+      if (chunk.left > 0) return done()
+      this.chunk = undefined
+      this._dataMode = false
+      this._remainder = ''
+      chunk.end(() => (rest.length === 0 ? done() : this._write(rest, 'buffer', done)))
+    })
   }
 }

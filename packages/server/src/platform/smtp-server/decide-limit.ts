@@ -1,7 +1,7 @@
 /** Which limit of the listener a connection has reached, and what its peer is told. */
 import type { ListenerLimits } from './limits.ts'
-import type { ListenerLimit } from './observe-listener.ts'
-import type { Connection, SessionFacts } from './smtp-session.ts'
+import type { ListenerLimit } from './observe-connections.ts'
+import type { Connection, SessionFacts } from './smtp-connection.ts'
 
 export interface Reached {
   readonly limit: ListenerLimit
@@ -29,6 +29,8 @@ export function decideEnd(
   const idleMs = nowMs - facts.idleSinceMs
   if (isInHandshake && idleMs > limits.handshakeMsMax)
     return { limit: 'handshake_time', text: '4.4.2 No handshake' }
+  if (facts.isLoginDue && nowMs - facts.openedMs > limits.loginMsMax)
+    return { limit: 'login_time', text: '4.7.0 No login, closing the connection' }
   if (idleMs > limits.commandMsMax)
     return { limit: 'command_time', text: '4.4.2 Timeout, closing the connection' }
   if (nowMs - facts.openedMs > limits.connectionMsMax)
@@ -43,7 +45,7 @@ export function decideEnd(
 export function decideTooMany(
   limits: ListenerLimits,
   facts: SessionFacts,
-  recipientsMax: number,
+  { recipientsMax, refusedText }: { readonly recipientsMax: number; readonly refusedText: string },
 ): Reached | undefined {
   // Each transaction to as many as are allowed, and what stands around it.
   const commandsMax = limits.transactionsMax * (recipientsMax + 10)
@@ -57,6 +59,6 @@ export function decideTooMany(
   if (facts.badCommands > limits.badCommandsMax)
     return { limit: 'bad_commands', text: '4.7.0 Too many errors' }
   if (facts.refusedRecipients > limits.refusedRecipientsMax)
-    return { limit: 'refused_recipients', text: '4.7.1 Too many unknown recipients' }
+    return { limit: 'refused_recipients', text: refusedText }
   return undefined
 }

@@ -13,6 +13,8 @@ export interface ListenerLimits {
   /** From a command's answer to the end of the next. */
   readonly commandMsMax: number
   readonly handshakeMsMax: number
+  /** From its beginning to its login, where it needs one. */
+  readonly loginMsMax: number
   readonly dataMsMax: number
   /** Of DATA, measured after `dataRateAfterMs`. */
   readonly dataBytesPerSecondMin: number
@@ -44,6 +46,7 @@ export const listenerLimits: ListenerLimits = {
   refusedRecipientsMax: 100,
   commandMsMax: 5 * 60_000,
   handshakeMsMax: 30_000,
+  loginMsMax: 60_000,
   dataMsMax: 30 * 60_000,
   dataBytesPerSecondMin: 500,
   dataRateAfterMs: 60_000,

@@ -5,14 +5,14 @@
 
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { createMostConnections } from '@postrider/runtime/most-connections'
-import { networkOf } from '../../platform/limits/address-network.ts'
-import { createWorkLimiter, type WorkLimiter } from '../../platform/limits/work-limiter.ts'
-import type { Logger } from '../../platform/log.ts'
-import { createSummedLog, type SummedLog } from '../../platform/summed-log.ts'
+import { networkOf } from '../limits/address-network.ts'
+import { createWorkLimiter, type WorkLimiter } from '../limits/work-limiter.ts'
+import type { Logger } from '../log.ts'
+import { createSummedLog, type SummedLog } from '../summed-log.ts'
 import { decideEnd, decideTooMany, type Reached } from './decide-limit.ts'
 import type { ListenerLimits } from './limits.ts'
-import type { ListenerLimit, ListenerObserver } from './observe-listener.ts'
-import type { Connection, SessionFacts, SessionHooks } from './smtp-session.ts'
+import type { ConnectionObserver, ListenerLimit } from './observe-connections.ts'
+import type { Connection, SessionFacts, SessionHooks } from './smtp-connection.ts'
 
 export interface Guard extends SessionHooks {
   /** Ends what has taken too long. */
@@ -22,7 +22,7 @@ export interface Guard extends SessionHooks {
 }
 
 /** Of these a transaction consists. */
-const MAIL_COMMANDS: ReadonlySet<string> = new Set(['MAIL', 'RCPT', 'DATA', 'QUIT'])
+const MAIL_COMMANDS: ReadonlySet<string> = new Set(['MAIL', 'RCPT', 'DATA', 'BDAT', 'QUIT'])
 
 const TOO_MANY: Reached = {
   limit: 'connections',
@@ -40,11 +40,18 @@ interface Peer {
 /** Of addresses whose handshakes are counted. */
 const ADDRESSES_MAX = 10_000
 
-interface GuardOptions {
+export interface GuardOptions {
+  /** Of the listener, in the log. */
+  readonly name: string
   readonly limits: ListenerLimits
   readonly recipientsMax: number
+  /** What ends a connection that had too much refused by a 550. */
+  readonly refusedText: string
+  readonly offersChunking: boolean
+  /** Whether its peers have to log in. */
+  readonly needsLogin: boolean
   readonly monotonicMs: () => number
-  readonly observe: Pick<ListenerObserver, 'connection' | 'limit'>
+  readonly observe: Pick<ConnectionObserver, 'connection' | 'limit'>
   readonly log: Logger
 }
 
@@ -79,6 +86,7 @@ export function createGuard(o: GuardOptions): Guard {
   }
 
   return {
+    offersChunking: o.offersChunking,
     factsOf: newFacts,
     opening(connection) {
       const refusal = toldText(whyNot(connection.facts), connection)
@@ -92,7 +100,7 @@ export function createGuard(o: GuardOptions): Guard {
       facts.commands += 1
       if (!MAIL_COMMANDS.has(verb)) facts.idleCommands += 1
       if (verb === 'MAIL') facts.transactions += 1
-      return toldText(decideTooMany(limits, facts, o.recipientsMax), connection)
+      return toldText(decideTooMany(limits, facts, o), connection)
     },
     slowed: (connection) => tell('work', connection),
     replied({ facts }, code) {
@@ -150,7 +158,7 @@ function createPeers() {
 }
 
 /** What is counted of a new connection. Handshakes are counted of its address, over connections. */
-function createSessionFacts({ limits, monotonicMs }: GuardOptions): Guard['factsOf'] {
+function createSessionFacts({ limits, monotonicMs, needsLogin }: GuardOptions): Guard['factsOf'] {
   const handshakes = createBoundedMap<string, WorkLimiter>(ADDRESSES_MAX)
 
   function handshakesOf(address: string): WorkLimiter {
@@ -177,22 +185,21 @@ function createSessionFacts({ limits, monotonicMs }: GuardOptions): Guard['facts
     idleCommands: 0,
     badCommands: 0,
     refusedRecipients: 0,
-    toldRecipients: 0,
+    isLoginDue: needsLogin,
     transactions: 0,
-    recipients: new Map(),
     data: undefined,
     isStoring: false,
   })
 }
 
 /** In metrics each time, in the log as one line for each limit in ten seconds. */
-function createLimitReporter({ observe, log, monotonicMs }: GuardOptions) {
+function createLimitReporter({ name, observe, log, monotonicMs }: GuardOptions) {
   const lines = new Map<ListenerLimit, SummedLog>()
   return (limit: ListenerLimit, { id, remoteAddress }: Connection): void => {
     observe.limit(limit)
     let line = lines.get(limit)
     if (line === undefined) {
-      const message = 'inbound_connection.limited'
+      const message = `${name}_connection.limited`
       line = createSummedLog({ log, level: 'warn', message, monotonicMs })
       lines.set(limit, line)
     }

@@ -1,0 +1,66 @@
+/**
+ * Reads messages that programs hand in: short ones at once, longer ones in a thread with limits, so that
+ * whatever is in them, the event loop goes on.
+ */
+import type { Service } from '@postrider/runtime/service'
+import type { ThreadJobsObserver } from '@postrider/runtime/thread-observer'
+import { createThreadPool, type ThreadPool } from '@postrider/runtime/thread-pool'
+import { type RawMessage, type RawOptions, type RawReading, readRaw } from './read-raw.ts'
+
+export interface RawReader extends Service {
+  /**
+   * Callers take turns. Throws 429 `rate_limited` when too much of one caller's waits, and 503 when
+   * stopped.
+   */
+  read(caller: string, raw: Buffer, o: RawOptions): Promise<RawReading>
+}
+
+export interface RawJob {
+  readonly raw: Uint8Array<ArrayBuffer>
+  readonly options: RawOptions
+}
+
+/** The message comes back as it was handed over: without what makes it a Buffer. */
+export type RawOutput =
+  | Exclude<RawReading, { kind: 'read' }>
+  | { readonly kind: 'read'; readonly message: Omit<RawMessage, 'message'>; readonly raw: Uint8Array }
+
+type Pool = ThreadPool<RawJob, RawOutput>
+
+const IN_PLACE_BYTES_MAX = 128 * 1024
+const THREADS = 2
+const TIME_MS = 30_000
+const WAITING_PER_CALLER_MAX = 200
+const SPENT: RawReading = { kind: 'refused', problem: 'takes too much time or memory to read' }
+
+function createPool(observer: ThreadJobsObserver | undefined): Pool {
+  return createThreadPool({
+    name: 'submitted-messages',
+    module: new URL('./raw-main.ts', import.meta.url),
+    threads: THREADS,
+    timeMs: TIME_MS,
+    resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 },
+    waitingPerCallerMax: WAITING_PER_CALLER_MAX,
+    observer,
+  })
+}
+
+export function createRawReader(
+  o: { readonly observer?: ThreadJobsObserver; readonly pool?: Pool } = {},
+): RawReader {
+  const pool = o.pool ?? createPool(o.observer)
+  return {
+    ...pool,
+    async read(caller, raw, options) {
+      if (raw.length <= IN_PLACE_BYTES_MAX) return readRaw(raw, options)
+      const job = { raw: new Uint8Array(raw), options }
+      const outcome = await pool.run(caller, job, [job.raw.buffer])
+      if (outcome.kind !== 'done') return SPENT
+      const { output } = outcome
+      if (output.kind === 'refused') return output
+      const { buffer, byteOffset, byteLength } = output.raw
+      const message = Buffer.from(buffer, byteOffset, byteLength)
+      return { kind: 'read', message: { ...output.message, message } }
+    },
+  }
+}
