@@ -1,4 +1,6 @@
 /** What tests of submission share: a service with both ports, and tenants with a mailer each. */
+
+import { connect } from 'node:tls'
 import {
   createRawClient,
   findFreePort,
@@ -8,7 +10,6 @@ import {
   toRawClient,
   type WebhookReceiver,
 } from '@postrider/testkit'
-import { connect } from 'node:tls'
 import { certificate, createWorld, type Tenant, type World } from './world.ts'
 
 export const FROM = 'news@sender.test'
@@ -73,7 +74,9 @@ export async function greet(port: number): Promise<RawClient> {
 }
 
 export async function greetOverTls(port: number): Promise<RawClient> {
-  const client = toRawClient(connect({ port, host: '127.0.0.1', ca: certificate.cert, rejectUnauthorized: false }))
+  const client = toRawClient(
+    connect({ port, host: '127.0.0.1', ca: certificate.cert, rejectUnauthorized: false }),
+  )
   await client.see(/^220 .*\r\n/)
   await client.ask('EHLO client.test')
   return client

@@ -21,6 +21,7 @@ const guides: readonly (readonly [label: string, slugs: readonly string[]])[] = 
     'Send',
     [
       'sending',
+      'submission',
       'templates',
       'operations/mailers',
       'operations/oauth',

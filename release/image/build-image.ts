@@ -155,7 +155,7 @@ function configOf(o: { version: string; description: string; created: string }):
     Env: ['PATH=/usr/bin:/bin', 'POSTRIDER_HOST=0.0.0.0', `POSTRIDER_DATA_DIR=${DATA_DIR}`],
     Entrypoint: ['postrider'],
     Cmd: ['serve'],
-    ExposedPorts: { '2525/tcp': {}, '8080/tcp': {} },
+    ExposedPorts: { '2525/tcp': {}, '4465/tcp': {}, '5587/tcp': {}, '8080/tcp': {} },
     StopSignal: 'SIGTERM',
     Healthcheck: {
       Test: ['CMD', `/${LIB}/node`, `/${LIB}/health.cjs`],

@@ -11,6 +11,6 @@ export function createMail(deps: { readonly threadJobs: ThreadJobsObserver }) {
   const links = createLinkFinder({ observer })
   const parser = createMessageParser({ observer })
   const rawReader = createRawReader({ observer })
-  const services = [templates, links, parser, rawReader]
-  return { templates, links, parser, rawReader, services }
+  // Threads that few processes need are started by those who do.
+  return { templates, links, parser, rawReader, services: [templates, links, parser] }
 }

@@ -224,6 +224,7 @@ function createCapabilities(platform: Platform, config: Config) {
     ...platform,
     authenticateKey: tenants.authenticateKey,
     submit: sending.submit,
+    rawReader: mail.rawReader,
     isListening: runs('submission'),
     certificateHost,
   })

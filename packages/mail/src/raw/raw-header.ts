@@ -24,7 +24,7 @@ export interface RawHeader {
   readonly bodyAt: number
 }
 
-/** A sentence about the message, for whoever sent it. */
+/** A sentence about the message, for the program that sent it. */
 export interface RawProblem {
   readonly problem: string
 }
@@ -62,7 +62,9 @@ export function readRawHeader(bytes: Buffer): RawHeader | RawProblem {
     if (lineEnd - at === 2) return { fields, end: at, bodyAt: lineEnd }
     const end = endOfField(bytes, lineEnd)
     if (end > HEADER_BYTES_MAX || fields.length >= FIELDS_MAX)
-      return { problem: `has more than ${HEADER_BYTES_MAX} bytes or ${FIELDS_MAX} fields of header` }
+      return {
+        problem: `has more than ${HEADER_BYTES_MAX} bytes or ${FIELDS_MAX} fields of header`,
+      }
     const field = readField(bytes, at, end)
     if ('problem' in field) return field
     if (ONCE.has(field.name) && seen.has(field.name))
@@ -95,10 +97,15 @@ function readField(bytes: Buffer, start: number, end: number): RawField | RawPro
   const head = bytes.subarray(start, Math.min(end, start + NAME_BYTES_MAX))
   const colon = head.indexOf(COLON)
   const name = colon < 0 ? '' : head.toString('latin1', 0, colon)
-  if (!NAME.test(name))
-    return { problem: `has a header line that is no field: ${shown(head)}` }
+  if (!NAME.test(name)) return { problem: `has a header line that is no field: ${shown(head)}` }
   const value = decodeUnlabelled(bytes.subarray(start + colon + 1, end))
-  return { name: name.toLowerCase(), label: name, start, end, value: value.replace(/\r\n/g, '').trim() }
+  return {
+    name: name.toLowerCase(),
+    label: name,
+    start,
+    end,
+    value: value.replace(/\r\n/g, '').trim(),
+  }
 }
 
 function shown(head: Buffer): string {

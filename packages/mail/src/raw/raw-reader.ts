@@ -23,7 +23,11 @@ export interface RawJob {
 /** The message comes back as it was handed over: without what makes it a Buffer. */
 export type RawOutput =
   | Exclude<RawReading, { kind: 'read' }>
-  | { readonly kind: 'read'; readonly message: Omit<RawMessage, 'message'>; readonly raw: Uint8Array }
+  | {
+      readonly kind: 'read'
+      readonly message: Omit<RawMessage, 'message'>
+      readonly raw: Uint8Array
+    }
 
 type Pool = ThreadPool<RawJob, RawOutput>
 

@@ -83,12 +83,14 @@ const MESSAGE_ID = /^<[!-;=?-~]{1,995}>$/
 const ADDRESSES_CHARS_MAX = 65_536
 const CONTROL_CHARS_MAX = 65_536
 const PAGE_BYTES_MAX = 1024 * 1024
-const SEALED = /^(?:multipart\/(?:signed|encrypted)|application\/(?:x-)?pkcs7-mime|application\/pgp-encrypted)$/
+const SEALED =
+  /^(?:multipart\/(?:signed|encrypted)|application\/(?:x-)?pkcs7-mime|application\/pgp-encrypted)$/
 const SEALED_TEXT = /^-----BEGIN PGP (?:SIGNED )?MESSAGE-----/m
 const PAGE_TYPE = /^(?:text\/html|application\/xhtml|image\/svg)/i
 const PAGE_NAME = /\.(?:s?html?|xht(?:ml)?|svg)$/i
 /** Each sending makes them anew. */
-const VOLATILE = /^(?:date|message-id|received|return-path|mime-version|content-|dkim-|arc-|x-mailer)/
+const VOLATILE =
+  /^(?:date|message-id|received|return-path|mime-version|content-|dkim-|arc-|x-mailer)/
 
 export function readRaw(given: Uint8Array, o: RawOptions): RawReading {
   const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
@@ -108,24 +110,27 @@ function refuse(problem: string): RawReading {
   return { kind: 'refused', problem }
 }
 
-function valueOf({ fields }: RawHeader, name: string): string | undefined {
+function fieldOf({ fields }: RawHeader, name: string): string | undefined {
   return fields.find((field) => field.name === name)?.value
 }
 
 function readPeople(header: RawHeader) {
   const found: Record<string, Mailbox[]> = {}
   for (const name of ['from', 'to', 'cc', 'reply-to'] as const) {
-    const value = valueOf(header, name)
+    const value = fieldOf(header, name)
     if ((value?.length ?? 0) > ADDRESSES_CHARS_MAX)
-      return { problem: `has a header field ${name} of more than ${ADDRESSES_CHARS_MAX} characters` }
-    found[name] = mailboxesOf(value === undefined ? [] : [value]).flatMap(({ email, name: shown }) =>
-      email === '' ? [] : { address: email, ...(shown === '' ? {} : { name: shown }) },
+      return {
+        problem: `has a header field ${name} of more than ${ADDRESSES_CHARS_MAX} characters`,
+      }
+    found[name] = mailboxesOf(value === undefined ? [] : [value]).flatMap(
+      ({ email, name: shown }) =>
+        email === '' ? [] : { address: email, ...(shown === '' ? {} : { name: shown }) },
     )
   }
   const [from, ...others] = found.from ?? []
   if (from === undefined) return { problem: 'has no address in a header field From' }
   if (others.length > 0) return { problem: 'has several authors in the header field From' }
-  const messageId = valueOf(header, 'message-id')
+  const messageId = fieldOf(header, 'message-id')
   if (messageId !== undefined && !MESSAGE_ID.test(messageId))
     return { problem: 'has a Message-ID that is no <id@host> of at most 997 characters' }
   const [replyTo] = found['reply-to'] ?? []
@@ -176,10 +181,7 @@ function withoutControls(bytes: Buffer, header: RawHeader, o: RawOptions): Buffe
   return only !== undefined && others.length === 0 ? only : Buffer.concat(kept)
 }
 
-type People = Pick<
-  RawMessage,
-  'from' | 'to' | 'cc' | 'replyTo' | 'messageId' | 'controls'
->
+type People = Pick<RawMessage, 'from' | 'to' | 'cc' | 'replyTo' | 'messageId' | 'controls'>
 
 function readContent(
   message: Buffer,
@@ -199,14 +201,17 @@ function readContent(
     0,
   )
   if (textBytes > o.textBytesMax)
-    return { ...refuse(`has more than ${o.textBytesMax} bytes of text`), isTooLarge: true } as RawReading
+    return {
+      ...refuse(`has more than ${o.textBytesMax} bytes of text`),
+      isTooLarge: true,
+    } as RawReading
   const text = joined(shown['text/plain'], false)
   const html = joined(shown['text/html'], true)
   const types = [...multiparts, ...leaves.map(({ type }) => type.value)]
   const headers = header.fields.flatMap((field) =>
     field.name === 'bcc' || isControl(field, o) ? [] : [[field.label, field.value] as const],
   )
-  const subject = decodeHeaderText(valueOf(header, 'subject') ?? '')
+  const subject = decodeHeaderText(fieldOf(header, 'subject') ?? '')
   const attachments = others.map(toAttachment)
   return {
     kind: 'read',
@@ -290,9 +295,7 @@ function toAttachment(part: LeafPart): RawAttachment {
   return {
     ...file,
     size: content.length,
-    content: isPage
-      ? Buffer.from(content.subarray(0, PAGE_BYTES_MAX)).toString('base64')
-      : '',
+    content: isPage ? Buffer.from(content.subarray(0, PAGE_BYTES_MAX)).toString('base64') : '',
   }
 }
 

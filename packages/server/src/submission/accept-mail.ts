@@ -61,7 +61,7 @@ const BARE_LINE_ENDS: Ended = {
   reply: { code: 550, text: '5.6.0 The message has a bare CR or LF: lines end with CRLF' },
 }
 
-/** Whoever it names: mail goes out by the mailer of the header field From. */
+/** The name in it does not count: mail goes out by the mailer of the header field From. */
 export function acceptSender(
   { bytesMax, budget, disk, logins }: AcceptMailDeps,
   connection: Connection,
@@ -118,7 +118,11 @@ export async function acceptMessage(
   }
 }
 
-async function takeWhole(deps: AcceptMailDeps, connection: Connection, raw: Buffer): Promise<Ended> {
+async function takeWhole(
+  deps: AcceptMailDeps,
+  connection: Connection,
+  raw: Buffer,
+): Promise<Ended> {
   const { logins, log, limits, submit } = deps
   const refusal = await logins.checkAgain(connection)
   if (refusal !== undefined) return { outcome: 'refused', reply: { ...refusal, isLast: true } }

@@ -17,12 +17,7 @@ import {
   type ListenerPort,
 } from '../platform/smtp-server/smtp-listener.ts'
 import type { AcceptSubmitted } from '../sending/index.ts'
-import {
-  type AcceptMailDeps,
-  acceptMessage,
-  acceptRecipient,
-  acceptSender,
-} from './accept-mail.ts'
+import { type AcceptMailDeps, acceptMessage, acceptRecipient, acceptSender } from './accept-mail.ts'
 import { messageBytesMax, type SubmissionLimits, submissionLimits } from './limits.ts'
 import { createLogins } from './log-in.ts'
 import { createSubmissionObserver } from './observe-submission.ts'
@@ -36,6 +31,8 @@ export interface SubmissionDeps {
   readonly ehloName: string
   readonly authenticateKey: AuthenticateKey
   readonly submit: AcceptSubmitted
+  /** Its threads, which `submit` reads messages in. */
+  readonly rawReader: Service
   /** The host of a certificate that it makes for itself. */
   readonly certificateHost: string
   /** Whether this process has the role. */
@@ -52,13 +49,18 @@ export interface SubmissionDeps {
 }
 
 /** As the API allows: a key that is right is never counted. */
-const WRONG_KEYS = { name: 'wrong-keys', failuresMax: 60, windowS: 60, message: 'Too many wrong keys' }
+const WRONG_KEYS = {
+  name: 'wrong-keys',
+  failuresMax: 60,
+  windowS: 60,
+  message: 'Too many wrong keys',
+}
 
 /** Throws when the configured certificate cannot be used. */
 export function createSubmission(deps: SubmissionDeps) {
   const ports = portsOf(deps.config)
   const listener = deps.isListening && ports.length > 0 ? createListener(deps, ports) : undefined
-  const services: readonly Service[] = listener === undefined ? [] : [listener]
+  const services: readonly Service[] = listener === undefined ? [] : [deps.rawReader, listener]
   return {
     services,
     /** What `/readyz` tells of the listener. */

@@ -84,8 +84,7 @@ export function createLogins(deps: LoginDeps): Logins {
       const found = await examined(connection, password)
       if ('code' in found) {
         observe.login(found === UNKNOWN ? 'wrong' : 'refused')
-        const isOver =
-          found === UNKNOWN && wrongKeys.note(connection.remoteAddress) !== undefined
+        const isOver = found === UNKNOWN && wrongKeys.note(connection.remoteAddress) !== undefined
         return isOver ? TOO_MANY_WRONG : found
       }
       const { tenantId } = found

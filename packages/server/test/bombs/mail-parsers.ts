@@ -8,6 +8,7 @@ import { encodeHeaderText, mailboxLine, textLine } from '../../../mail/src/heade
 import { classifyImapFailure } from '../../../mail/src/imap/classify-failure.ts'
 import { judgeBounce } from '../../../mail/src/judge-bounce.ts'
 import { parseMessage } from '../../../mail/src/parse/parse-message.ts'
+import { readRaw } from '../../../mail/src/raw/read-raw.ts'
 import { readCapabilities } from '../../../mail/src/smtp/capabilities.ts'
 import { createLoginRedactor } from '../../../mail/src/smtp/redact-login.ts'
 import { createReplyParser } from '../../../mail/src/smtp/reply-parser.ts'
@@ -30,6 +31,14 @@ const MESSAGES = [
   'complaint',
   'informal bounce',
 ] as const
+const RAW_OPTIONS = {
+  controlPrefix: 'x-postrider-',
+  textBytesMax: 10 * MIB,
+  date: new Date(0),
+}
+/** So that it comes as far as the listener lets it, with a sender. */
+const wholeLines = (text: string): string =>
+  `From: a@example.com\r\n${text.replaceAll(/\r\n?|\n/g, '\r\n').replaceAll('\0', ' ')}`
 const ENVELOPE = { remoteIp: '127.0.0.1', helo: 'a', from: '', to: ['a@example.com'], isTls: false }
 const redactor = createLoginRedactor(
   { username: 'user@example.com', password: 'correct horse' },
@@ -50,6 +59,33 @@ export const mailParsers: readonly Parser[] = [
     bytesMax: 256 * KIB,
     thread: 'pool',
     run: (text) => parseMessage(bytes(`From: ${text}\r\nTo: ${text}\r\nReply-To: ${text}\r\n\r\n`)),
+  },
+  {
+    name: 'a submitted message, read in place',
+    kinds: [...MESSAGES, 'authentication header'],
+    bytesMax: 128 * KIB,
+    thread: 'main',
+    run: (text) => readRaw(bytes(wholeLines(text)), RAW_OPTIONS),
+  },
+  {
+    name: 'a submitted message',
+    kinds: [...MESSAGES, 'authentication header'],
+    bytesMax: 2 * MIB,
+    thread: 'pool',
+    run: (text) => readRaw(bytes(wholeLines(text)), RAW_OPTIONS),
+  },
+  {
+    name: 'the header fields of a submitted message',
+    kinds: ['address list', 'mime message'],
+    bytesMax: 128 * KIB,
+    thread: 'main',
+    run: (text) => {
+      const value = text.replaceAll(/[\r\n\0]/g, ' ')
+      readRaw(
+        bytes(`From: a@example.com\r\nTo: ${value}\r\nSubject: ${value}\r\n\r\n`),
+        RAW_OPTIONS,
+      )
+    },
   },
   {
     name: 'the digest of a received message',

@@ -29,14 +29,17 @@ export class ChunkedMessage {
   readonly take = (piece: Buffer, next: () => void): void => {
     const { stream } = this
     stream.byteLength += piece.length
-    if (stream.destroyed || stream.write(piece)) return next()
+    const hasRoom = stream.destroyed || stream.write(piece)
     const goOn = () => {
       stream.off('drain', goOn)
       stream.off('close', goOn)
       next()
     }
-    stream.once('drain', goOn)
-    stream.once('close', goOn)
+    if (hasRoom) next()
+    else {
+      stream.once('drain', goOn)
+      stream.once('close', goOn)
+    }
   }
 
   end(): Promise<MessageAnswer> {

@@ -9,9 +9,9 @@ import { networkOf } from '../limits/address-network.ts'
 import { createWorkLimiter, type WorkLimiter } from '../limits/work-limiter.ts'
 import type { Logger } from '../log.ts'
 import { createSummedLog, type SummedLog } from '../summed-log.ts'
-import { decideEnd, decideTooMany, type Reached } from './decide-limit.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { ConnectionObserver, ListenerLimit } from './observe-connections.ts'
+import { decideEnd, decideTooMany, type Reached } from './reached-limit.ts'
 import type { Connection, SessionFacts, SessionHooks } from './smtp-connection.ts'
 
 export interface Guard extends SessionHooks {

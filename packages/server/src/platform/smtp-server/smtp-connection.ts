@@ -95,7 +95,11 @@ export class Connection extends SMTPConnection {
   /** Where it begins with a handshake, this waits like others of its address. */
   begin(): void {
     const waitMs = this.needsUpgrade ? this.facts.handshakes.spend(WORTH.handshake) : 0
-    if (waitMs === 0) return this.init()
+    if (waitMs === 0) this.init()
+    else this.initAfter(waitMs)
+  }
+
+  private initAfter(waitMs: number): void {
     const socket = this._socket
     socket.on('error', () => socket.destroy())
     socket.once('close', () => this._onClose())
@@ -160,34 +164,38 @@ export class Connection extends SMTPConnection {
 
   private logIn(line: Buffer, callback: () => void): void {
     const password = Buffer.from(line.toString('latin1').trim(), 'base64').toString()
-    this._server.onAuth({ method: 'LOGIN', username: '', password, validatePassword: () => false }, this.session, (error, response) => {
-      if (error) this.send(Reflect.get(error, 'responseCode') ?? 535, error.message)
-      else if (response?.user) {
-        this.session.user = response.user
-        this.session.transmissionType = this._transmissionType()
-        this.send(235, 'Authentication successful')
-      } else this.send(535, 'Authentication credentials invalid')
-      callback()
-    })
+    this._server.onAuth(
+      { method: 'LOGIN', username: '', password, validatePassword: () => false },
+      this.session,
+      (error, response) => {
+        if (error) this.send(Reflect.get(error, 'responseCode') ?? 535, error.message)
+        else if (response?.user) {
+          this.session.user = response.user
+          this.session.transmissionType = this._transmissionType()
+          this.send(235, 'Authentication successful')
+        } else this.send(535, 'Authentication credentials invalid')
+        callback()
+      },
+    )
   }
 
   handler_BDAT(command: Buffer, callback: () => void): void {
     const given = /^BDAT +(\d{1,12})( +LAST)? *$/i.exec(command.toString('latin1'))
     const parser = this._parser
-    if (!(parser instanceof LimitedParser) || !this.hooks.offersChunking) return callback()
     const bytesMax = 2 * (this._server.options.size ?? 0)
     const bytes = Number(given?.[1])
-    // Where the chunk ends is not known, or too far away to wait for.
-    if (given === null || bytes > bytesMax) {
+    if (!(parser instanceof LimitedParser) || !this.hooks.offersChunking) {
+      this.send(502, '5.5.1 Error: command not implemented')
+      this.close()
+    } else if (given === null || bytes > bytesMax) {
+      // Where the chunk ends is not known, or too far away to wait for.
       if (given === null) this.send(501, '5.5.4 Syntax: BDAT size [LAST]')
       else this.send(552, '5.3.4 Message too large')
       this.close()
-      return
-    }
-    const chunk = this.chunkOf(given[2] !== undefined)
-    if (bytes === 0) chunk.end(callback)
-    else {
-      parser.startChunk({ ...chunk, bytes })
+    } else if (bytes === 0) {
+      this.chunkOf(given[2] !== undefined).end(callback)
+    } else {
+      parser.startChunk({ ...this.chunkOf(given[2] !== undefined), bytes })
       callback()
     }
   }

@@ -25,7 +25,12 @@ import type { AcceptEmails } from './accept-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
 import { type KeysInProgress, readIdempotencyKey } from './idempotency.ts'
 import { renderEmail } from './render-email.ts'
-import { bodyOfSubmitted, controlPrefix, namedByField, typedRecipients } from './submitted-controls.ts'
+import {
+  bodyOfSubmitted,
+  controlPrefix,
+  namedByField,
+  typedRecipients,
+} from './submitted-controls.ts'
 
 export interface Submitted {
   readonly tenantId: string
@@ -81,17 +86,27 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
       const rendered =
         data === undefined
           ? checked
-          : await render(tenantId, checked, message, await renderEmail(templates, tenantId, checked, data))
+          : await render(
+              tenantId,
+              checked,
+              message,
+              await renderEmail(templates, tenantId, checked, data),
+            )
       const asked = withoutImpossible(rendered)
       const { email, leftOut = asked.leftOut } = await planTracking(links, tenantId, asked.email)
       const stored = await emails.accept({
         tenantId,
         email,
         traceparent: startTrace(),
-        ...(key === undefined ? {} : { idempotency: { key, bodyHash: hashOf(message, recipients) } }),
+        ...(key === undefined
+          ? {}
+          : { idempotency: { key, bodyHash: hashOf(message, recipients) } }),
       })
       if (leftOut !== undefined && !stored.isReplay)
-        log.warn({ tenant_id: tenantId, ref_id: stored.refId, left_out: leftOut }, 'email.untracked')
+        log.warn(
+          { tenant_id: tenantId, ref_id: stored.refId, left_out: leftOut },
+          'email.untracked',
+        )
       if (!stored.isReplay && !stored.isScheduled) {
         const { mailerId } = stored
         wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId), isBulk: isBulk(email) }])
@@ -128,7 +143,10 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
       changed.push({ type: 'text/plain', place: textPlace, text: content.text ?? '' })
     if (htmlPlace !== undefined)
       changed.push({ type: 'text/html', place: htmlPlace, text: content.html ?? '' })
-    const reading = await read(tenantId, await rewriteRaw(message.message, changed, content.subject))
+    const reading = await read(
+      tenantId,
+      await rewriteRaw(message.message, changed, content.subject),
+    )
     if (reading.kind === 'refused')
       throw validationError({ path: 'X-Postrider-Template-Data', message: reading.problem })
     return toEmail(email, reading.message)
@@ -215,6 +233,7 @@ function withoutImpossible(email: NewEmail): {
 
 function hashOf({ digest }: RawMessage, recipients: readonly string[]): Buffer {
   const sorted = recipients.map((one) => one.toLowerCase()).toSorted()
-  return createHash('sha256').update(JSON.stringify([digest, sorted])).digest()
+  return createHash('sha256')
+    .update(JSON.stringify([digest, sorted]))
+    .digest()
 }
-

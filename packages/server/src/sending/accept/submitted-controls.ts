@@ -18,7 +18,11 @@ import type { Recipient } from '../record/email.ts'
 
 export const controlPrefix = 'x-postrider-'
 
-const TRACKS = { opens: 'open_tracking', clicks: 'click_tracking', unsubscribe: 'unsubscribe' } as const
+const TRACKS = {
+  opens: 'open_tracking',
+  clicks: 'click_tracking',
+  unsubscribe: 'unsubscribe',
+} as const
 /** The longest that fits comes first. */
 const FIELDS: readonly (readonly [path: string, field: string])[] = [
   ['/settings/max_attempts', 'X-Postrider-Max-Attempts'],
@@ -38,10 +42,7 @@ const FIELDS: readonly (readonly [path: string, field: string])[] = [
 const checkBody = createSchemaCompiler()(sendEmailBody, 'body')
 
 /** As sendEmail would have been asked. Throws 400 with the header field at fault. */
-export function bodyOfSubmitted(
-  message: RawMessage,
-  recipients: readonly string[],
-): SendEmailBody {
+export function bodyOfSubmitted(message: RawMessage, recipients: readonly string[]): SendEmailBody {
   const { controls, from, subject, text, html, headers } = message
   const control = (name: string) => controls[controlPrefix + name]
   const campaign = control('campaign')

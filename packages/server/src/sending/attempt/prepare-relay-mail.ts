@@ -3,7 +3,13 @@
  * made of the parts as they were accepted, with that recipient's own URLs in place.
  */
 import { type RecipientType, recipientTypes } from '@postrider/contract'
-import { addressKeyOf, fillSplit, type SplitText, splitAtPlaceholders, unsubscribeHeaders } from '@postrider/mail'
+import {
+  addressKeyOf,
+  fillSplit,
+  type SplitText,
+  splitAtPlaceholders,
+  unsubscribeHeaders,
+} from '@postrider/mail'
 import type { RelayMail, RelayMailbox } from '../../relays/index.ts'
 import { type EmailContent, messageIdOf } from '../record/email.ts'
 import { markEmail } from '../tracking/mark-email.ts'
@@ -58,7 +64,8 @@ export function prepareRelayMail(
     from: from.address,
     mailOf(n, address) {
       const { texts, unsubscribeUrl } = marked?.ownOf(n) ?? { texts: [] }
-      const { type, name } = content.raw === undefined ? shownAs(content, n) : shownTo(content, address)
+      const { type, name } =
+        content.raw === undefined ? shownAs(content, n) : shownTo(content, address)
       return {
         ...shared,
         n,
