@@ -183,10 +183,10 @@ describe('a message is refused', () => {
     ['with a group of authors', message('From: us: a@example.com, b@example.com;', ''), /several/],
     ...['From', 'To', 'Cc', 'Subject', 'Content-Type', 'Message-ID'].map(
       (name): Case => [
-          `with ${name} twice`,
-          message(FROM, `${name}: a`, `${name.toLowerCase()}: b`, ''),
-          /twice/,
-        ],
+        `with ${name} twice`,
+        message(FROM, `${name}: a`, `${name.toLowerCase()}: b`, ''),
+        /twice/,
+      ],
     ),
     [
       'with a control field twice',
