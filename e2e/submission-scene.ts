@@ -8,7 +8,6 @@ import {
   type SmtpServer,
   type SmtpServerOptions,
   toRawClient,
-  type WebhookReceiver,
 } from '@postrider/testkit'
 import { certificate, createWorld, type Tenant, type World } from './world.ts'
 
@@ -46,19 +45,6 @@ export async function createScene(
     config: { host: '127.0.0.1', port: smtp.port, secure: 'None' },
   })
   return { ...tenant, smtp, mailerId: mailer.mailer_id }
-}
-
-/** With a webhook for what becomes of its mail. */
-export async function addWebhook(world: World, { client }: Tenant): Promise<WebhookReceiver> {
-  const receiver = await world.newReceiver()
-  await client.registerWebhook({
-    webhook_url: receiver.origin,
-    event: 'EMAIL_EVENT',
-    method: 'POST',
-    headers: {},
-    webhook_options: { events: { delivery: true, smtp_error: true } },
-  })
-  return receiver
 }
 
 export function plainToken(key: string, user = 'any'): string {

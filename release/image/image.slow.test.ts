@@ -85,7 +85,12 @@ describe.skipIf(lacking !== undefined)('the container image', () => {
     expect(architecture).toBe('amd64')
     expect(config.User).toBe(`${USER}:${USER}`)
     expect(config.StopSignal).toBe('SIGTERM')
-    expect(Object.keys(config.ExposedPorts)).toEqual(['2525/tcp', '4465/tcp', '5587/tcp', '8080/tcp'])
+    expect(Object.keys(config.ExposedPorts)).toEqual([
+      '2525/tcp',
+      '4465/tcp',
+      '5587/tcp',
+      '8080/tcp',
+    ])
     expect(config).not.toHaveProperty('Volumes')
     expect(config.Labels).toMatchObject({
       'org.opencontainers.image.version': readPackageJson('.').version,

@@ -100,6 +100,7 @@ function createListener(deps: SubmissionDeps, ports: readonly ListenerPort[]) {
   const files = cert === undefined || key === undefined ? undefined : { cert, key }
   return createSmtpListener({
     name: 'submission',
+    limitedLine: 'submission_connection.limited',
     host: config.host,
     ports,
     hostName: deps.ehloName,

@@ -2,7 +2,9 @@
 import type { Metrics } from '../platform/metrics.ts'
 import {
   type ConnectionObserver,
-  observeConnections,
+  connectionOutcomes,
+  figuresOf,
+  limitNames,
 } from '../platform/smtp-server/observe-connections.ts'
 
 const loginOutcomes = ['right', 'wrong', 'refused'] as const
@@ -27,6 +29,18 @@ export interface SubmissionObserver extends ConnectionObserver {
 }
 
 export function createSubmissionObserver(metrics: Metrics): SubmissionObserver {
+  const connections = metrics.counterOf(
+    'submission_connections_total',
+    'Connections to the submission listener, by whether they were let in',
+    'outcome',
+    connectionOutcomes,
+  )
+  const limits = metrics.counterOf(
+    'submission_limits_total',
+    'Connections to the submission listener that reached a limit: `work` waited, all others were ended',
+    'limit',
+    limitNames,
+  )
   const logins = metrics.counterOf(
     'submission_logins_total',
     'Logins at the submission listener: by a right key, by a wrong one, or refused for another reason',
@@ -44,7 +58,15 @@ export function createSubmissionObserver(metrics: Metrics): SubmissionObserver {
     'Bytes of messages that programs handed in, accepted or not',
   )
   return {
-    ...observeConnections(metrics, { name: 'submission', listener: 'the submission listener' }),
+    connection: connections,
+    limit: limits,
+    watch: (read) =>
+      metrics.gaugeOf(
+        'submission_listener',
+        'Connections to the submission listener that are open, and bytes of messages on their way in',
+        'what',
+        () => figuresOf(read()),
+      ),
     login: logins,
     message(ended) {
       messages.observe({ outcome: ended.outcome }, ended.durationMs / 1000)

@@ -41,6 +41,7 @@ export function createInboundListener(o: ListenerOptions): InboundListener {
   const listener = createSmtpListener({
     ...o,
     name: 'inbound',
+    limitedLine: 'inbound_connection.limited',
     hostName: o.name,
     ports: [{ port: o.port, isTls: false }],
     limits,

@@ -2,7 +2,9 @@
 import type { Metrics } from '../../platform/metrics.ts'
 import {
   type ConnectionObserver,
-  observeConnections,
+  connectionOutcomes,
+  figuresOf,
+  limitNames,
 } from '../../platform/smtp-server/observe-connections.ts'
 
 const recipientOutcomes = [
@@ -35,10 +37,18 @@ export interface ListenerObserver extends ConnectionObserver {
 }
 
 export function createListenerObserver(metrics: Metrics): ListenerObserver {
-  const connections = observeConnections(metrics, {
-    name: 'inbound',
-    listener: 'the SMTP listener',
-  })
+  const connections = metrics.counterOf(
+    'inbound_connections_total',
+    'Connections to the SMTP listener, by whether they were let in',
+    'outcome',
+    connectionOutcomes,
+  )
+  const limits = metrics.counterOf(
+    'inbound_limits_total',
+    'Connections to the SMTP listener that reached a limit: `work` waited, all others were ended',
+    'limit',
+    limitNames,
+  )
   const recipients = metrics.counterOf(
     'inbound_recipients_total',
     'Recipients that were named to the SMTP listener, by what they were found to be',
@@ -56,7 +66,15 @@ export function createListenerObserver(metrics: Metrics): ListenerObserver {
     'Bytes of messages that were read, stored or not',
   )
   return {
-    ...connections,
+    connection: connections,
+    limit: limits,
+    watch: (read) =>
+      metrics.gaugeOf(
+        'inbound_listener',
+        'Connections to the SMTP listener that are open, and bytes of messages on their way in',
+        'what',
+        () => figuresOf(read()),
+      ),
     recipient: recipients,
     transaction(ended) {
       transactions.observe({ outcome: ended.outcome }, ended.durationMs / 1000)

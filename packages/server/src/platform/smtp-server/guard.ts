@@ -41,8 +41,8 @@ interface Peer {
 const ADDRESSES_MAX = 10_000
 
 export interface GuardOptions {
-  /** Of the listener, in the log. */
-  readonly name: string
+  /** The log line of a limit that was reached. */
+  readonly limitedLine: string
   readonly limits: ListenerLimits
   readonly recipientsMax: number
   /** What ends a connection that had too much refused by a 550. */
@@ -193,14 +193,13 @@ function createSessionFacts({ limits, monotonicMs, needsLogin }: GuardOptions): 
 }
 
 /** In metrics each time, in the log as one line for each limit in ten seconds. */
-function createLimitReporter({ name, observe, log, monotonicMs }: GuardOptions) {
+function createLimitReporter({ limitedLine, observe, log, monotonicMs }: GuardOptions) {
   const lines = new Map<ListenerLimit, SummedLog>()
   return (limit: ListenerLimit, { id, remoteAddress }: Connection): void => {
     observe.limit(limit)
     let line = lines.get(limit)
     if (line === undefined) {
-      const message = `${name}_connection.limited`
-      line = createSummedLog({ log, level: 'warn', message, monotonicMs })
+      line = createSummedLog({ log, level: 'warn', message: limitedLine, monotonicMs })
       lines.set(limit, line)
     }
     line.note({ limit, connection_id: id, remote_ip: remoteAddress })

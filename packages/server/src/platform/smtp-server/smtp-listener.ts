@@ -52,6 +52,8 @@ export interface SmtpListener extends Service {
 export interface SmtpListenerOptions {
   /** In the log. */
   readonly name: string
+  /** The log line of a limit that was reached. */
+  readonly limitedLine: string
   readonly host: string
   readonly ports: readonly ListenerPort[]
   /** By which it greets. */
