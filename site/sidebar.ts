@@ -55,6 +55,7 @@ const promises: readonly string[] = [
   'reference',
   'reference/sending',
   'reference/templates',
+  'reference/test-mode',
   'reference/statuses',
   'reference/events',
   'reference/webhooks',

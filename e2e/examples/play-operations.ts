@@ -351,6 +351,7 @@ async function keys({ call }: Scene): Promise<void> {
   const { key_id } = await call('createKey', {
     body: { name: 'Reports', scopes: ['read'], networks: ['203.0.113.0/24'] },
   })
+  await simulate(call)
   await call('listKeys')
   await call('revokeKey', { params: { key_id } })
   const { member } = await call('createMember', {
@@ -365,6 +366,29 @@ async function keys({ call }: Scene): Promise<void> {
   await call('listAuditOfAllTenants')
   for (const look of ['getHealth', 'getQueues', 'getSystem'] as const) await call(look)
   await call('search', { query: { q: 'nobody@example.com' } })
+}
+
+async function simulate(call: Call): Promise<void> {
+  const { api_key } = await call('createKey', {
+    isExample: false,
+    body: { name: 'Tests', mode: 'test' },
+  })
+  const { ref_id } = await call('sendEmail', {
+    isExample: false,
+    headers: { authorization: `Bearer ${api_key}` },
+    body: {
+      from: { email: 'news@example.com' },
+      to: [{ email: 'ada@example.com' }],
+      subject: 'Your order 1234',
+      content: [{ type: 'text/html', value: '<a href="https://example.com/orders">Orders</a>' }],
+      settings: { click_tracking: true },
+    },
+  })
+  await until(async () => {
+    const { email } = await call('getEmail', { params: { ref_id }, isExample: false })
+    return email.recipients[0].status === 'delivered'
+  })
+  await call('simulateEvent', { params: { ref_id }, body: { event: 'click' } })
 }
 
 async function relaysAndDomains({ call, world, dns, receiver, texts }: Scene): Promise<void> {

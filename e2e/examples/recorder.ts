@@ -72,8 +72,8 @@ export function createRecorder(o: {
       const response = await fetch(o.origin + at + query, {
         method,
         headers: {
-          ...input.headers,
           ...credentialOf(auth),
+          ...input.headers,
           ...(input.body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(upload === undefined ? {} : { 'content-type': 'text/csv' }),
         },

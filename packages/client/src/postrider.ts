@@ -162,6 +162,8 @@ import type {
   SetMailerActiveAnswer,
   SetOAuthActiveAnswer,
   SetOperatorAlertsAnswer,
+  SimulateEventAnswer,
+  SimulateEventBody,
   StreamEventsQuery,
   SubscribeEmailAnswer,
   Suppression,
@@ -268,6 +270,19 @@ export class Postrider {
         body: { ...payload, messages },
         isIdempotent: true,
       },
+      options,
+    )
+  }
+
+  /** Of test mail alone. Not repeated after a lost answer: it would happen twice. */
+  simulateEvent(
+    refId: string,
+    simulated: SimulateEventBody,
+    options?: RequestOptions,
+  ): AnswerPromise<SimulateEventAnswer> {
+    const path = '/v1/email/{ref_id}/simulate'
+    return this.#send(
+      { method: 'POST', path, parameters: { ref_id: refId }, body: simulated },
       options,
     )
   }

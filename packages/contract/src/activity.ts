@@ -48,6 +48,11 @@ export type GetEmailLogsQuery = Static<typeof getEmailLogsQuery>
 
 const whole = (description: string) => Type.Integer({ minimum: 0, description })
 
+const isTestMail = Type.Boolean({
+  description:
+    'Sent by a key of test mode: to nobody, and in no statistics. `mailer_id` is then `test_` and the ULID of the mailer that it would go by',
+})
+
 export const emailLog = closedObject({
   ref_id: Type.String({ description: 'Of the email; its recipients share it' }),
   email: Type.String({ description: "The recipient's address, as it was given" }),
@@ -69,6 +74,7 @@ export const emailLog = closedObject({
   clicks: whole(`Clicks by people. ${peopleOnly}`),
   created_at: timestamp('When the email was accepted'),
   delivered_at: timestampOrNull('null while it is not delivered'),
+  test: isTestMail,
 })
 export type EmailLog = Static<typeof emailLog>
 
@@ -279,6 +285,7 @@ export const tracedEmail = closedObject({
   }),
   traceparent: Type.String({ description: 'Of the request that sent it' }),
   created_at: timestamp('When it was accepted'),
+  test: isTestMail,
   recipients: Type.Array(tracedRecipient, { description: 'All, in the order of the request' }),
   events: Type.Array(tracedEvent, {
     description: `Oldest first; the newest ${tracedEventsMax} at most`,

@@ -50,6 +50,11 @@ export const emailFilters = {
       examples: ['smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
     }),
   ),
+  test: Type.Optional(
+    Type.Boolean({
+      description: 'true: only mail that a key of test mode sent. false: none of it',
+    }),
+  ),
   recipientType: Type.Optional(
     Type.Enum([...recipientTypes], { description: 'How the email was addressed to the recipient' }),
   ),

@@ -122,7 +122,10 @@ export const zeroTracking = Object.freeze({
 }) satisfies Tracking
 
 const test = Type.Optional(
-  Type.Literal(true, { description: 'Of sendTestEvent alone: nothing of this has happened' }),
+  Type.Literal(true, {
+    description:
+      'Nothing of this has happened: of mail that a key of test mode sent, and of sendTestEvent. Absent of other mail',
+  }),
 )
 
 const messageDetailFields = {

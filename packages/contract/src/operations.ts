@@ -48,6 +48,12 @@ export const operations = {
     status: 202,
     auth: 'tenant',
   },
+  simulateEvent: {
+    method: 'POST',
+    path: '/v1/email/{ref_id}/simulate',
+    status: 202,
+    auth: 'tenant',
+  },
   getEmailLogs: {
     method: 'GET',
     path: '/v1/email/logs',

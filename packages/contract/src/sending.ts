@@ -386,3 +386,46 @@ export const cancelScheduledEmailAnswer = answer({
   }),
 })
 export type CancelScheduledEmailAnswer = Static<typeof cancelScheduledEmailAnswer>
+
+/** What a recipient of test mail can be made to do. */
+export const simulatedEvents = ['open', 'click', 'bounce', 'complaint'] as const
+/** Of one tenant, in a minute. */
+export const simulationsMax = 120
+
+export const simulateEventBody = closedObject({
+  event: Type.Enum([...simulatedEvents], {
+    description: '`bounce`: the address turns out not to exist. `complaint`: a report as spam',
+  }),
+  recipient: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 320,
+      description: 'Who does it. May be left out where the email has one recipient',
+      examples: ['ada@example.com'],
+    }),
+  ),
+  url: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 65_536,
+      description: 'Of a click: the link, as it was written in the HTML. Left out: the first',
+    }),
+  ),
+})
+export type SimulateEventBody = Static<typeof simulateEventBody>
+
+export const simulatedEvent = closedObject(
+  {
+    event: Type.Enum([...simulatedEvents], { description: 'What was done' }),
+    recipient: Type.String({ description: 'Who did it' }),
+    url: Type.Optional(Type.String({ description: 'Of a click: where the link leads' })),
+  },
+  { description: 'What was done with test mail' },
+)
+export type SimulatedEvent = Static<typeof simulatedEvent>
+
+export const simulateEventAnswer = answer({
+  ref_id: Type.String({ description: 'Reference id of the email' }),
+  simulated: simulatedEvent,
+})
+export type SimulateEventAnswer = Static<typeof simulateEventAnswer>

@@ -63,6 +63,13 @@ export type CreateTenantAnswer = Static<typeof createTenantAnswer>
 export const tenantStates = ['active', 'suspended'] as const
 export type TenantState = (typeof tenantStates)[number] | 'deleting'
 
+/** What becomes of the mail that a key sends (docs/reference/test-mode.md#keys-of-test-mode). */
+export const keyModes = ['live', 'test'] as const
+export type KeyMode = (typeof keyModes)[number]
+
+/** Recipients of test mail that a tenant may have in one day (UTC). It counts in none of its quotas. */
+export const testEmailsPerDayMax = 10_000
+
 /** In the order in which sendEmail checks them (docs/reference/operator.md#usage). */
 export const quotaNames = [
   'storage_bytes_max',
@@ -221,6 +228,12 @@ export const createApiKeyBody = closedObject({
     }),
   ),
   networks: Type.Optional(networks),
+  mode: Type.Optional(
+    Type.Enum([...keyModes], {
+      description:
+        '`test`: what the key sends is checked and recorded like any other mail, and sent to nobody. Such a key reads, and changes nothing else. Left out: `live`',
+    }),
+  ),
 })
 export type CreateApiKeyBody = Static<typeof createApiKeyBody>
 
@@ -233,6 +246,9 @@ export type CreateApiKeyAnswer = Static<typeof createApiKeyAnswer>
 export const apiKey = closedObject({
   key_id: keyId,
   name: stringOrNull('Name, for people'),
+  mode: Type.Enum([...keyModes], {
+    description: '`test`: what it sends goes to nobody',
+  }),
   scopes,
   networks,
   created_at: timestamp('When it was created'),

@@ -248,6 +248,8 @@ create table tenants_api_key (
   -- SHA-256 of the key. The key itself is shown once and cannot be read back.
   key_hash   bytea not null,
   name       text,
+  -- test: what the key sends goes to nobody, and the key changes nothing.
+  mode       text collate "C" not null default 'live' check (mode in ('live', 'test')),
   -- Empty: the key may do everything.
   scopes     text[] collate "C" not null,
   -- Where the key may be used from. Empty: everywhere.
@@ -1046,6 +1048,8 @@ create table sending_email (
   tenant_id     text collate "C" not null,
   ref_id        text collate "C" not null,
   day           date not null,
+  -- test_…: mail of test mode, which goes to nobody. The rest is the id of the mailer that it would go by. All
+  -- that is kept for a mailer is kept under this id, so test mail touches nothing of the real one.
   mailer_id     text collate "C" not null,
   from_email    text not null,
   subject       text not null,
@@ -1076,6 +1080,8 @@ create table sending_email (
 ) partition by range (day);
 -- Whether a day has emails that were queued lately, before the day leaves.
 create index sending_email_queued on sending_email (day, queued_at) where queued_at is not null;
+-- Test mail.
+create index sending_email_test on sending_email (tenant_id, ref_id) where starts_with(mailer_id, 'test_');
 -- The emails of a campaign.
 create index sending_email_campaign on sending_email (tenant_id, campaign_id, ref_id)
   where campaign_id is not null;
@@ -1220,6 +1226,7 @@ create table sending_stopped (
 -- A key by which a send request may be repeated. Written with the email. The janitor deletes it after 24 hours.
 create table sending_idempotency (
   tenant_id  text collate "C" not null,
+  -- As the caller gave it. Of test mail with U+0001 in front: its keys are apart.
   key        text collate "C" not null,
   -- SHA-256. Another body under the same key is refused.
   body_hash  bytea not null,

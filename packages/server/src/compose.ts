@@ -173,7 +173,7 @@ function createCapabilities(platform: Platform, config: Config) {
   const { accessTokens, noteDeactivated, onImapBound } = mailers
   const isTracking = runs('tracker')
   const feedback = createFeedback({ ...platform, wakeups, isTracking })
-  const tracking = createTracking({ ...platform, wakeups, isTracking })
+  const tracking = createTracking({ ...platform, wakeups, isTracking, reports: feedback.inbox })
   const relays = createRelays({
     ...platform,
     deliverCallback: feedback.inbox.store,
@@ -283,6 +283,7 @@ function createServer(platform: Platform, all: Capabilities, o: ComposeOptions):
       for (const { routes } of [tenants, people, webhooks, mailers, relays, domains]) routes(scope)
       for (const { routes } of [inbound, suppressions]) routes(scope)
       sending.routes(scope)
+      all.tracking.apiRoutes(scope)
       all.activity.routes(scope)
       all.alerts.routes(scope)
       sending.laterRoutes(scope)

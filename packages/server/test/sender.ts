@@ -241,7 +241,12 @@ export async function accept(
   const checked = checkEmail(emailBody(change), { maxAttempts: 5, expiresInMs: 3 * 86_400_000 })
   const links = { find: async (_: string, html: string) => findLinkOffsets(html) }
   const { email } = await planTracking(links, tenantId, checked)
-  const { refId } = await emails.accept({ tenantId, email, traceparent: TRACEPARENT })
+  const { refId } = await emails.accept({
+    tenantId,
+    email,
+    traceparent: TRACEPARENT,
+    isTest: false,
+  })
   return refId
 }
 

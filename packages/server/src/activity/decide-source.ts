@@ -28,7 +28,8 @@ export function decideSource(s: LogSelection): LogSource {
   if (s.status === 'failed' && by !== undefined) return { kind: 'recipients', by }
   const index = s.status === undefined ? undefined : indexOfStatus(s.status)
   if (index !== undefined) return { kind: 'index', of: index }
-  if (s.campaignId !== undefined) return { kind: 'emails' }
+  // Few: they have an index of their own.
+  if (s.campaignId !== undefined || s.isTest === true) return { kind: 'emails' }
   if (by !== undefined) return { kind: 'recipients', by }
   if (s.subject !== undefined || s.mailerId !== undefined) return { kind: 'emails' }
   if (s.delivered !== undefined) return { kind: 'delivered' }

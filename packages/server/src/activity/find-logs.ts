@@ -10,7 +10,7 @@
 import type { RecipientFact } from '@postrider/contract'
 import { findInactive } from '../mailers/index.ts'
 import type { Tx } from '../platform/db/index.ts'
-import { dayOfUlid, ulidAtTime } from '../platform/ids.ts'
+import { dayOfUlid, isTestId, ulidAtTime } from '../platform/ids.ts'
 import { dayAt } from '../platform/values/date-time.ts'
 import {
   domainFirst,
@@ -179,14 +179,14 @@ async function atPlaces(
   return { recipients: await readRecipients(tx, once, range, filters), reached: last }
 }
 
-/** Of emails of the campaign, with the subject, by the mailer, or all of these. */
+/** Of emails of the campaign, of test mode, with the subject, by the mailer, or all of these. */
 async function ofEmails(
   tx: Tx,
   range: RecordRange,
   selection: LogSelection,
   filters: RecipientFilters,
 ): Promise<Piece> {
-  const emails = await readEmailIndex(tx, range, selection.campaignId)
+  const emails = await readEmailIndex(tx, range, selection)
   const last = emails.length < range.limit ? undefined : emails.at(-1)
   const fitting = emails.filter((email) => isSought(email, selection))
   const end = last && { refId: last.refId, n: 0 }
@@ -241,8 +241,9 @@ async function toLogs(
 
 function isSought(
   email: { readonly subject: string; readonly mailerId: string },
-  { subject, mailerId }: LogSelection,
+  { subject, mailerId, isTest }: LogSelection,
 ): boolean {
+  if (isTest !== undefined && isTestId(email.mailerId) !== isTest) return false
   if (mailerId !== undefined && email.mailerId !== mailerId) return false
   return subject === undefined || email.subject.toLowerCase().includes(subject)
 }

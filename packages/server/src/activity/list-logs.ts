@@ -2,7 +2,7 @@
 import type { EmailLog, GetEmailLogsQuery } from '@postrider/contract'
 import { type Db, readInOrder } from '../platform/db/index.ts'
 import { pageTokenAfter, readPage } from '../platform/http/paging.ts'
-import { timeOfUlid } from '../platform/ids.ts'
+import { isTestId, timeOfUlid } from '../platform/ids.ts'
 import type { RecipientKey } from '../sending/index.ts'
 import { type FoundLog, findLogs, type LogBounds } from './find-logs.ts'
 import { readLogsQuery } from './read-logs-query.ts'
@@ -68,5 +68,6 @@ function toLog({ recipient: r, email, engagement }: FoundLog): EmailLog {
     clicks: engagement?.clicks ?? 0,
     created_at: timeOfUlid(r.refId).toISOString(),
     delivered_at: r.deliveredAt?.toISOString() ?? null,
+    test: isTestId(email.mailerId),
   }
 }

@@ -12,7 +12,7 @@ import {
 } from '@postrider/contract'
 import { classifierOf } from '@postrider/mail'
 import type { RecordedFact } from '../feedback/index.ts'
-import { isId, timeOfUlid } from '../platform/ids.ts'
+import { isId, isTestId, timeOfUlid } from '../platform/ids.ts'
 import { withoutStatus } from '../relays/index.ts'
 import type {
   RecordedAttempt,
@@ -71,6 +71,7 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
     template_version: email.templateVersion,
     traceparent: email.traceparent,
     created_at: timeOfUlid(email.refId).toISOString(),
+    test: isTestId(email.mailerId),
     recipients: recipients.toReversed().map((r) => {
       const own = attempts.get(r.n) ?? []
       const reported = facts.get(r.n) ?? []

@@ -1,5 +1,5 @@
 /** `postrider tenant` and `postrider key`. They share their use cases with the admin API. */
-import { type ApiKeyScope, apiKeyScopes } from '@postrider/contract'
+import { type ApiKeyScope, apiKeyScopes, type KeyMode, keyModes } from '@postrider/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
@@ -40,6 +40,7 @@ export function addTenantCommands(program: Command, deps: TenantCommandDeps): vo
         readExpiry,
       ),
     )
+    .addOption(new Option('--mode <mode>', 'test: what it sends goes to nobody').choices(keyModes))
     .option('--network <cidr...>', 'where it may be used from, such as 203.0.113.0/24')
     .addOption(json())
     .action(
@@ -74,6 +75,7 @@ interface KeyOptions {
   readonly scope?: ApiKeyScope[]
   readonly expires?: string
   readonly network?: readonly string[]
+  readonly mode?: KeyMode
 }
 
 async function createTenantResult(db: Db, name: string): Promise<Result> {
@@ -101,13 +103,14 @@ async function listTenantsResult(db: Db): Promise<Result> {
 }
 
 const TENANTS = ['TENANT', 'CREATED', 'STATE', 'NAME']
-const KEYS = ['KEY', 'CREATED', 'SCOPES', 'REVOKED', 'EXPIRES', 'NAME']
+const KEYS = ['KEY', 'CREATED', 'MODE', 'SCOPES', 'REVOKED', 'EXPIRES', 'NAME']
 
 async function createKeyResult(db: Db, tenantId: string, options: KeyOptions): Promise<Result> {
   const work = () =>
     createApiKey({ db, clock: createClock() }, tenantId, {
       ...(options.name === undefined ? {} : { name: options.name }),
       ...(options.scope === undefined ? {} : { scopes: [...new Set(options.scope)] }),
+      ...(options.mode === undefined ? {} : { mode: options.mode }),
       ...(options.expires === undefined ? {} : { expires_at: options.expires }),
       ...(options.network === undefined ? {} : { networks: [...options.network] }),
     })
@@ -136,6 +139,7 @@ async function listKeysResult(db: Db, tenantId: string): Promise<Result> {
   const lines = keys.map((key) => [
     key.key_id,
     key.created_at,
+    key.mode,
     key.scopes.length === 0 ? 'everything' : key.scopes.join(','),
     key.revoked_at ?? '-',
     key.expires_at ?? '-',

@@ -2,6 +2,7 @@
 export { type AppliedReports, type ApplyReportsDeps, applyReports } from './apply/apply-reports.ts'
 export type { LoggedBounce, NoteReports, RecipientReport } from './apply/note-reports.ts'
 export { type Report, type ReportOutcome, reportOutcomes } from './apply/report.ts'
+export type { FeedbackInbox } from './intake/inbox.ts'
 export { measureInbox } from './intake/inbox-store.ts'
 export {
   type RecordedFact,

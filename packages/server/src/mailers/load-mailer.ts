@@ -1,11 +1,19 @@
 /** A mailer with its password, or its relay's key, opened: what an attempt needs. Never logged, never kept. */
 import type { MailerState, SecureMode, UncertainPolicy } from '@postrider/contract'
 import type { Queryable } from '../platform/db/index.ts'
+import { isTestId } from '../platform/ids.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
-import { loadAccount, type RelayAccount } from '../relays/index.ts'
+import { loadAccount, type RelayAccount, testAccountOf } from '../relays/index.ts'
 import type { Rates } from './limits/decide-permission.ts'
+import { RELAY_LIMITS } from './limits/limit-presets.ts'
 import { effectiveDomainLimits, effectiveLimits } from './limits/limits.ts'
-import { type DomainMailer, type Mailer, openPassword, type ServerMailer } from './mailer.ts'
+import {
+  type DomainMailer,
+  defaultUncertain,
+  type Mailer,
+  openPassword,
+  type ServerMailer,
+} from './mailer.ts'
 import { getMailer } from './store.ts'
 
 interface SendFacts {
@@ -42,8 +50,8 @@ export interface SmtpMailerForSend extends SendFacts {
 /** A sending domain. */
 export interface RelayMailerForSend extends SendFacts {
   readonly kind: 'relay'
-  /** In wire form. */
-  readonly domain: string
+  /** In wire form. Absent: every sender, as of test mode. */
+  readonly domain?: string
   /** Read after the mailer: of the mailer's `configVersion`, or newer. */
   readonly account: RelayAccount
 }
@@ -57,6 +65,7 @@ export async function loadMailerForSend(
   tenantId: string,
   mailerId: string,
 ): Promise<MailerForSend | undefined> {
+  if (isTestId(mailerId)) return testMailer(tenantId, mailerId)
   const mailer = await getMailer(q, tenantId, mailerId)
   if (mailer === undefined) return undefined
   return mailer.connectionType === 'relay' ? relayFor(q, keyRing, mailer) : smtpFor(keyRing, mailer)
@@ -98,6 +107,21 @@ async function relayFor(
     account,
     connectionsMax: connections,
     rates,
+  }
+}
+
+/** Of mail in test mode: the simulator, whatever the state and the limits of the real mailer are. */
+function testMailer(tenantId: string, mailerId: string): RelayMailerForSend {
+  return {
+    kind: 'relay',
+    tenantId,
+    mailerId,
+    state: 'active',
+    uncertain: defaultUncertain,
+    configVersion: 1,
+    account: testAccountOf(tenantId),
+    connectionsMax: RELAY_LIMITS.simulator.connections,
+    rates: {},
   }
 }
 

@@ -17,6 +17,7 @@ import type {
   SecureMode,
   UncertainPolicy,
 } from '@postrider/contract'
+import { isTestId } from '../platform/ids.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import type { MailboxSettings } from './imap/mailbox-settings.ts'
 
@@ -83,9 +84,9 @@ export interface DomainMailer extends MailerFacts {
 
 export type Mailer = ServerMailer | DomainMailer
 
-/** Told from its id, before anything is read (docs/reference/http.md#ids). */
+/** Told from its id, before anything is read (docs/reference/http.md#ids). Test mail goes by the simulator. */
 export function isDomainMailer(mailerId: string): boolean {
-  return mailerId.startsWith('domain_')
+  return mailerId.startsWith('domain_') || isTestId(mailerId)
 }
 
 export function asServerMailer(mailer: Mailer | undefined): ServerMailer | undefined {

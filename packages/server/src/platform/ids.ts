@@ -14,6 +14,7 @@ export type IdPrefix =
   | 'smtp'
   | 'imap'
   | 'domain'
+  | 'test'
   | 'app'
   | 'dlv'
   | 'alr'
@@ -119,6 +120,18 @@ export function soughtUlid(text: string): string {
 /** The same of an id with a prefix. */
 export function soughtId(prefix: IdPrefix, text: string): string {
   return isId(prefix, text) ? text : `${prefix}_${ulidAtTime(0)}`
+}
+
+/**
+ * Of the mailer that mail of test mode goes by (docs/reference/test-mode.md#how-test-mail-is-told): the id of the real one, with
+ * another prefix. No row has it, so whatever is kept for a mailer is kept apart for test mail.
+ */
+export function testIdOf(mailerId: string): string {
+  return `test_${mailerId.slice(-ULID_LENGTH)}`
+}
+
+export function isTestId(id: string): boolean {
+  return id.startsWith('test_')
 }
 
 /** The lowest that can be made at that time. */

@@ -1,5 +1,5 @@
 /** Relay providers: the front door. Routes are mounted by `create.ts`. */
-export { accountPlaceOf } from './accounts/account.ts'
+export { accountPlaceOf, testAccountOf } from './accounts/account.ts'
 export { type CalledBack, findAccountByToken, loadAccount } from './accounts/load-account.ts'
 export { listRelayKinds } from './accounts/store.ts'
 export { adapterOf } from './adapters.ts'
@@ -37,3 +37,5 @@ export type {
   RelaySendOutcome,
   RelaySimulator,
 } from './relay.ts'
+export { simulatedBrowser } from './simulator/scenarios.ts'
+export { reportLater } from './simulator/simulator.ts'

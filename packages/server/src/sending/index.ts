@@ -1,6 +1,7 @@
 /** Sending: accept, queue, attempts, and the record of what was sent. */
 
 export type { AcceptSubmitted } from './accept/accept-submitted.ts'
+export { type RecipientState, selectRecipients } from './accept/schedule-store.ts'
 export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
 export { getContent } from './content/get-content.ts'
 export { discoverQueues } from './queue/claim/claim-store.ts'
@@ -65,9 +66,11 @@ export {
   type SentCopyMailer,
 } from './sent-copies/copy-jobs-store.ts'
 export {
+  type EmailTracks,
   findLink,
   findLinks,
   findTrackedCopies,
+  findTracks,
   findUnsubscribable,
   type TrackedCopy,
 } from './tracking/store.ts'

@@ -8,7 +8,7 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { addOperation } from '../platform/http/operation.ts'
 import { cancelEmail } from './accept/cancel-email.ts'
-import { hashBody, readIdempotencyKey } from './accept/idempotency.ts'
+import { hashBody, keyOfMode, readIdempotencyKey } from './accept/idempotency.ts'
 import {
   checkSend,
   listRecipients,
@@ -30,18 +30,22 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
     answerHeaders: ['Idempotent-Replayed'],
     bodyBytesMax: BODY_BYTES_MAX,
     errors: sendErrors,
-    refuseEarly: ({ tenantId }) => deps.emails.refuseEarly(tenantId),
+    isForTests: true,
+    refuseEarly: ({ tenantId, mode }) => deps.emails.refuseEarly(tenantId, mode === 'test'),
     async handle({ tenant, body, traceparent, request, reply }) {
       const key = readIdempotencyKey(request.headers['idempotency-key'])
       const { tenantId } = tenant
+      const isTest = tenant.mode === 'test'
       const { tracing } = deps
       if (tracing !== undefined) request.spanAttributes = messageAttributes({ tenantId })
       const checked = await checkSend(deps, tenantId, body)
-      const accepted = await deps.keysInProgress.run(tenantId, key, async () => {
+      const ofMode = key && keyOfMode(key, isTest)
+      const accepted = await deps.keysInProgress.run(tenantId, ofMode, async () => {
         const { email, leftOut } = await readyEmail(deps, tenantId, checked)
         const idempotency =
           key === undefined ? {} : { idempotency: { key, bodyHash: await hashBody(body) } }
-        const stored = await deps.emails.accept({ tenantId, email, traceparent, ...idempotency })
+        const request = { tenantId, email, traceparent, isTest, ...idempotency }
+        const stored = await deps.emails.accept(request)
         noteLeftOut(deps.log, tenantId, { accepted: stored, leftOut })
         return stored
       })
@@ -65,8 +69,11 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
     params: emailParams,
     answer: cancelScheduledEmailAnswer,
     scopes: ['send'],
+    isForTests: true,
     async handle({ tenant, params }) {
-      const { cancelled, recipients } = await cancelEmail(deps.db, tenant.tenantId, params.ref_id)
+      const { tenantId, mode } = tenant
+      const { ref_id: refId } = params
+      const { cancelled, recipients } = await cancelEmail(deps.db, tenantId, refId, mode === 'test')
       const message = cancelled > 0 ? 'Email Cancelled' : 'Nothing Was Left To Cancel'
       return { success: true, message, ref_id: params.ref_id, cancelled, recipients }
     },

@@ -128,7 +128,8 @@ async function takeWhole(
   if (refusal !== undefined) return { outcome: 'refused', reply: { ...refusal, isLast: true } }
   const recipients = connection.session.envelope.rcptTo.map(({ address }) => address)
   try {
-    const submitted = submit({ tenantId: logins.tenantOf(connection), raw, recipients })
+    const [tenantId, isTest] = [logins.tenantOf(connection), logins.isTest(connection)]
+    const submitted = submit({ tenantId, isTest, raw, recipients })
     const outcome = await withTimeout(submitted, limits.storeMsMax)
     if (outcome.kind === 'refused') {
       const [code, enhanced] = outcome.isTooLarge ? [552, '5.3.4'] : [550, '5.6.0']

@@ -16,6 +16,8 @@ export interface Logins {
   logIn(connection: Connection, password: string): Promise<Reply>
   /** Whose connection it is. */
   tenantOf(connection: Connection): string
+  /** Whether its key is of test mode. */
+  isTest(connection: Connection): boolean
   /** A refusal: its key is no longer right. */
   checkAgain(connection: Connection): Promise<Reply | undefined>
   closed(connection: Connection): void
@@ -103,6 +105,7 @@ export function createLogins(deps: LoginDeps): Logins {
       if (login === undefined) throw new Error('a transaction without a login')
       return login.identity.tenantId
     },
+    isTest: (connection) => logins.get(connection)?.identity.mode === 'test',
     async checkAgain(connection) {
       const found = await examined(connection, logins.get(connection)?.key ?? '')
       return 'code' in found ? found : undefined

@@ -5,26 +5,27 @@ import { hashApiKey, isSoundApiKey, newApiKey } from './api-key.ts'
 describe('an API key', () => {
   it('[contract 2] consists of pr_, 32 bytes in base62 and a checksum', () => {
     expect(newApiKey()).toMatch(/^pr_[0-9A-Za-z]{49}$/)
+    expect(newApiKey('test')).toMatch(/^pr_test_[0-9A-Za-z]{49}$/)
     expect(newApiKey()).not.toBe(newApiKey())
   })
 
   it('has the same length for all bytes, and its own checksum', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
-        const key = newApiKey(() => Buffer.from(bytes))
+        const key = newApiKey('live', () => Buffer.from(bytes))
         expect(key).toHaveLength(52)
         expect(isSoundApiKey(key)).toBe(true)
       }),
     )
-    expect(newApiKey(() => Buffer.alloc(32, 255))).toHaveLength(52)
-    expect(newApiKey(() => Buffer.alloc(32))).toMatch(/^pr_0{43}/)
+    expect(newApiKey('live', () => Buffer.alloc(32, 255))).toHaveLength(52)
+    expect(newApiKey('live', () => Buffer.alloc(32))).toMatch(/^pr_0{43}/)
   })
 
   it('differs for different secrets', () => {
     const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 })
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
-        const [first, second] = [a, b].map((x) => newApiKey(() => Buffer.from(x)))
+        const [first, second] = [a, b].map((x) => newApiKey('live', () => Buffer.from(x)))
         expect(first === second).toBe(Buffer.compare(a, b) === 0)
       }),
     )

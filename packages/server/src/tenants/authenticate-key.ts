@@ -127,7 +127,7 @@ export function createKeyAuthenticator(deps: {
   }
 }
 
-function identityOf({ tenantId, keyId, scopes, networks }: ApiKey): TenantIdentity {
-  const identity = { tenantId, keyId, scopes }
+function identityOf({ tenantId, keyId, mode, scopes, networks }: ApiKey): TenantIdentity {
+  const identity = { tenantId, keyId, scopes, ...(mode === 'test' ? { mode } : {}) }
   return networks.length === 0 ? identity : { ...identity, networks: createNetworks(networks) }
 }

@@ -45,7 +45,8 @@ export async function createApiKey(
     throw new ApiError('conflict', { message: `A tenant may have ${keysMax} API keys` })
   const asked = readAsked(input, bounds, deps.clock)
   checkBounds(asked, bounds)
-  const apiKey = newApiKey()
+  const { mode = 'live' } = input
+  const apiKey = newApiKey(mode)
   const keyId = newId('key')
   const key = await insertApiKey(deps.db, {
     ...asked,
@@ -53,6 +54,7 @@ export async function createApiKey(
     tenantId,
     keyHash: hashApiKey(apiKey),
     name: input.name,
+    mode,
   })
   if (key === undefined) throw new ApiError('not_found')
   return { keyId, apiKey, key }

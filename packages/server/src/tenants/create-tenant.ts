@@ -26,6 +26,7 @@ export async function addTenant(tx: Tx, name: string, apiKey: string): Promise<C
   const [tenantId, keyId] = [newId('tn'), newId('key')]
   await insertTenant(tx, tenantId, name)
   await insertApiKey(tx, {
+    mode: 'live',
     keyId,
     tenantId,
     keyHash: hashApiKey(apiKey),

@@ -18,6 +18,7 @@ export {
   isNearEdge,
   type Limited,
   type OverQuota,
+  overTests,
 } from './quotas/decide-quota.ts'
 export { createKnownRefusals } from './quotas/known-refusals.ts'
 export {
@@ -29,6 +30,7 @@ export {
 } from './quotas/quota-store.ts'
 export {
   createUsageCounts,
+  readTestsLeft,
   type UsageCounts,
   type UsageDeps,
   usageNames,

@@ -58,6 +58,7 @@ export function toWireApiKey(key: StoredKey): ApiKey {
   return {
     key_id: key.keyId,
     name: key.name,
+    mode: key.mode,
     scopes: [...key.scopes],
     networks: [...key.networks],
     created_at: key.createdAt.toISOString(),

@@ -2,7 +2,7 @@
  * All SQL of tenants. These are the operator's tables: a statement without a tenant is one that
  * finds the tenant (by key) or lists all of them.
  */
-import type { ApiKeyScope, Quotas, TenantState } from '@postrider/contract'
+import type { ApiKeyScope, KeyMode, Quotas, TenantState } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
 
 export interface Tenant {
@@ -17,6 +17,7 @@ export interface ApiKey {
   readonly keyId: string
   readonly tenantId: string
   readonly name: string | null
+  readonly mode: KeyMode
   readonly scopes: readonly ApiKeyScope[]
   /** Canonical CIDRs. Empty: from everywhere. */
   readonly networks: readonly string[]
@@ -31,6 +32,7 @@ export interface NewApiKey {
   readonly tenantId: string
   readonly keyHash: Buffer
   readonly name: string | undefined
+  readonly mode: KeyMode
   readonly scopes: readonly ApiKeyScope[]
   readonly networks: readonly string[]
   readonly expiresAt: Date | undefined
@@ -80,7 +82,7 @@ export async function findTenants(
   return new Map(rows.map((row) => [row.tenantId, row]))
 }
 
-const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, scopes, networks::text[] as networks,
+const COLUMNS = `key_id as "keyId", tenant_id as "tenantId", name, mode, scopes, networks::text[] as networks,
   created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`
 
 const IS_LIVE = 'revoked_at is null and (expires_at is null or expires_at > now())'
@@ -88,8 +90,8 @@ const IS_LIVE = 'revoked_at is null and (expires_at is null or expires_at > now(
 /** Undefined when there is no such tenant. */
 export async function insertApiKey(q: Queryable, key: NewApiKey): Promise<ApiKey | undefined> {
   const { rows } = await q.query<ApiKey>(
-    `insert into tenants_api_key (key_id, tenant_id, key_hash, name, scopes, expires_at, networks)
-     select $1, tenant_id, $3, $4, $5, $6, $7::cidr[] from tenants_tenant
+    `insert into tenants_api_key (key_id, tenant_id, key_hash, name, scopes, expires_at, networks, mode)
+     select $1, tenant_id, $3, $4, $5, $6, $7::cidr[], $8 from tenants_tenant
       where tenant_id = $2 and state <> 'deleting'
      returning ${COLUMNS}`,
     [
@@ -100,6 +102,7 @@ export async function insertApiKey(q: Queryable, key: NewApiKey): Promise<ApiKey
       [...key.scopes],
       key.expiresAt ?? null,
       [...key.networks],
+      key.mode,
     ],
   )
   return rows[0]

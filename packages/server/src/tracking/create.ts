@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { createUserAgentReader } from '@postrider/mail'
 import type { Service } from '@postrider/runtime/service'
+import type { FeedbackInbox } from '../feedback/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
@@ -18,6 +19,7 @@ import { createHitIntake, type HitIntake } from './intake/hit-intake.ts'
 import { createHitObserver, type HitObserver } from './record/observe-hits.ts'
 import { createHitRecorder } from './record/record-hits.ts'
 import { trackingRoutes } from './routes.ts'
+import { simulateRoutes } from './simulate/routes.ts'
 import { createHitSpool } from './spool/hit-spool.ts'
 import { createTrackingTokens, type TrackingTokens } from './tokens.ts'
 import { createTrackingUrls } from './tracking-urls.ts'
@@ -59,6 +61,8 @@ export function createTracking(
     readonly keyRing: KeyRing
     /** Whether this process has the role `tracker`. */
     readonly isTracking: boolean
+    /** Takes what is reported of test mail. */
+    readonly reports: Pick<FeedbackInbox, 'store'>
     readonly config: { readonly publicUrl: string }
   },
 ) {
@@ -71,6 +75,16 @@ export function createTracking(
     /** Public ones: none without the role. */
     routes(app: HttpApp) {
       if (tracker !== undefined) trackingRoutes(app, tracker.routes)
+    },
+    /** What is done with test mail comes from nowhere, and counts in no metric of the tracker. */
+    apiRoutes(app: HttpApp) {
+      const recorder = createHitRecorder({
+        ...deps,
+        readUserAgent: createUserAgentReader(),
+        locateAddress: createGeoip([]),
+        observeGroup: () => undefined,
+      })
+      simulateRoutes(app, { ...deps, recorder })
     },
   }
 }

@@ -25,7 +25,7 @@ export {
 export { isDeliveryDayOpen, isEventDayAwaited } from './dispatch/operate/retention-store.ts'
 export { createTargetCache } from './dispatch/request/target-cache.ts'
 export { createWakeups, type Wakeups } from './dispatch/schedule/wakeups.ts'
-export type { NewEvent } from './events/event.ts'
+export { type NewEvent, testMark } from './events/event.ts'
 export { type EventOfEmail, readEventsOfEmail } from './events/event-store.ts'
 export { type RecordedEvents, recordEvents, type TouchedStream } from './events/record-events.ts'
 export {

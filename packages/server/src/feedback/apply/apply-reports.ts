@@ -15,7 +15,7 @@ import type { SuppressionSource } from '@postrider/contract'
 import { addressKeyOf, parseAddress, type UserAgent } from '@postrider/mail'
 import { addCounterChanges } from '../../platform/counters/counter-store.ts'
 import type { Tx } from '../../platform/db/index.ts'
-import { timeOfUlid } from '../../platform/ids.ts'
+import { isTestId, timeOfUlid } from '../../platform/ids.ts'
 import {
   groupsOfRecipient,
   lockReported,
@@ -223,7 +223,7 @@ function bouncesOf(
     const recipient = recipients.get(recipientKeyText(one.recipientKey))
     if (fact.kind !== 'bounced' || recipient === undefined) return []
     const { refId, n, email, mailerId, traceparent } = recipient
-    const suppresses = mayCount(one, email) ? fact.suppresses : undefined
+    const suppresses = mayCount(one, email) && !isTestId(mailerId) ? fact.suppresses : undefined
     const { classified, isHard } = fact
     return {
       tenantId,
@@ -275,11 +275,12 @@ async function markAndSuppress(
     // In one order, as others suppress the same addresses.
     .sort((a, b) => (a.key < b.key ? -1 : 1))
   await Promise.all(
-    marked.map(async ({ one, email, address }) => {
+    marked.map(async ({ one, email, address, isTest }) => {
       const { kind, suppresses: reason } = one.report.fact
       const [isFirst, isNew] = await Promise.all([
         kind === 'unsubscribed' && markUnsubscribed(tx, tenantId, one),
         reason !== undefined &&
+          !isTest &&
           mayCount(one, email) &&
           suppressAddress(tx, { tenantId, address, email, reason, source: sourceOf(one) }),
         kind === 'complained' && markComplained(tx, tenantId, one),
@@ -306,11 +307,12 @@ function sourceOf({
 const MARKED: ReadonlySet<string> = new Set(['complained', 'unsubscribed'])
 
 function addressOf(recipient: Recipient | undefined) {
-  const { email = '' } = recipient ?? {}
+  const { email = '', mailerId = '' } = recipient ?? {}
   const parsed = parseAddress(email)
   if (!parsed.ok) throw new Error('an accepted email has a recipient without an address')
   const { address } = parsed.address
-  return { email, address, key: addressKeyOf(address) }
+  // What is reported of test mail says nothing of a real address.
+  return { email, address, key: addressKeyOf(address), isTest: isTestId(mailerId) }
 }
 
 async function endWaiting(

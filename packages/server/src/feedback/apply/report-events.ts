@@ -12,7 +12,7 @@ import type { UserAgent } from '@postrider/mail'
 import { formatMicros } from '../../platform/clock.ts'
 import type { RelayFact, RelayFactKind } from '../../relays/index.ts'
 import type { ReportedRecipient } from '../../sending/index.ts'
-import type { NewEvent } from '../../webhooks/index.ts'
+import { type NewEvent, testMark } from '../../webhooks/index.ts'
 
 const EVENTS = {
   delivered: 'MAIL_DELIVERED',
@@ -86,6 +86,7 @@ export function reportEvent(tenantId: string, told: ToldReport, userAgent: UserA
       tracking: fact.kind === 'unsubscribed' ? trackingOf(told, userAgent) : zeroTracking,
       failed_reason: failedReasonOf(fact),
       ...(fact.kind === 'bounced' ? bounceDetails(fact) : {}),
+      ...testMark(mailerId),
     },
   }
 }

@@ -7,6 +7,7 @@
  * to a transaction: 6 octets of WAL for a mail where all go to one domain, 13 where each goes to another.
  */
 import { insertRows, type Queryable, statement, type Tx } from '../db/index.ts'
+import { isTestId } from '../ids.ts'
 
 /** Under which names it is counted as well, by what it is grouped by. */
 export type CounterGroups = Readonly<Record<string, string>>
@@ -35,11 +36,14 @@ interface Entry {
   n: number
 }
 
-/** One row for each tenant and ten minutes, more where it is long; one entry for each that differs. */
+/**
+ * One row for each tenant and ten minutes, more where it is long; one entry for each that differs. What a subject
+ * of test mode does is in no statistics (docs/reference/test-mode.md#what-test-mail-leaves-alone).
+ */
 export async function addCounterChanges(tx: Tx, changes: readonly CounterChange[]): Promise<void> {
   const rows = new Map<string, { tenantId: string; at: Date; entries: Map<string, Entry> }>()
   for (const { tenantId, subject, name, at, n, groups } of changes) {
-    if (n === 0) continue
+    if (n === 0 || isTestId(subject)) continue
     const slot = Math.floor(at.getTime() / SLOT_MS)
     const rowKey = `${tenantId} ${slot}`
     const row = rows.get(rowKey) ?? { tenantId, at: new Date(slot * SLOT_MS), entries: new Map() }

@@ -9,7 +9,7 @@ const FORMULA = /^'*[=+\-@\t\r]/
 const MARKED = /^'+[=+\-@\t\r]/
 const NEEDS_QUOTES = /[",\r\n]/
 
-export function toCsvField(value: string | number | null): string {
+export function toCsvField(value: string | number | boolean | null): string {
   if (typeof value !== 'string') return value === null ? '' : String(value)
   const text = FORMULA.test(value) ? `'${value}` : value
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -43,6 +43,11 @@ export function openAccount(keyRing: KeyRing, account: StoredAccount): RelayAcco
   return { tenantId, kind, apiKey: opened, apiBase, configVersion }
 }
 
+/** Of mail in test mode. It is in no table, and has no secret: the simulator makes no request. */
+export function testAccountOf(tenantId: string): RelayAccount {
+  return { tenantId, kind: 'simulator', apiKey: '', apiBase: '', configVersion: 1 }
+}
+
 export function openCallbackToken(keyRing: KeyRing, account: StoredAccount): string {
   return open(keyRing, account, 'callback_token', account.callbackToken)
 }

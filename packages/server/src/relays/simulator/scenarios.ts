@@ -26,6 +26,12 @@ export type Scenario =
       }
     }
 
+/** Of a documentation network. */
+export const simulatedBrowser = {
+  ip: '192.0.2.1',
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+} as const
+
 const delivered: ScenarioReport = { event: 'delivered', reason: '250 2.0.0 Delivered' }
 
 const hard: ScenarioReport = {
@@ -35,6 +41,11 @@ const hard: ScenarioReport = {
   suppresses: 'bounced',
   error_code: '550',
 }
+
+const complained: ScenarioReport = { event: 'complained', reason: '', suppresses: 'complained' }
+
+/** What comes of test mail when it is asked for. */
+export const laterReports = { bounce: hard, complaint: complained } as const
 
 const ACCEPTED: Scenario = { reports: [delivered] }
 
@@ -61,10 +72,7 @@ const SCENARIOS: ReadonlyMap<string, Scenario> = new Map<string, Scenario>([
     },
   ],
   ['out-of-band', { reports: [delivered, hard] }],
-  [
-    'complaint',
-    { reports: [delivered, { event: 'complained', reason: '', suppresses: 'complained' }] },
-  ],
+  ['complaint', { reports: [delivered, complained] }],
   [
     'unsubscribe',
     {
@@ -74,8 +82,8 @@ const SCENARIOS: ReadonlyMap<string, Scenario> = new Map<string, Scenario>([
           event: 'unsubscribed',
           reason: '',
           suppresses: 'unsubscribed',
-          ip: '192.0.2.1',
-          user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+          ip: simulatedBrowser.ip,
+          user_agent: simulatedBrowser.userAgent,
         },
       ],
     },

@@ -11,7 +11,7 @@ import { mailRefName, writeMailRef } from '../callbacks/mail-ref.ts'
 import { relayFailure } from '../failure.ts'
 import type { RelayMail, RelaySimulation, RelaySimulator } from '../relay.ts'
 import { readFacts, type SimulatedReport } from './report.ts'
-import { type ScenarioReport, scenarioOf } from './scenarios.ts'
+import { laterReports, type ScenarioReport, scenarioOf } from './scenarios.ts'
 
 export const simulator: RelaySimulator = {
   kind: 'simulator',
@@ -35,7 +35,29 @@ function simulate(mail: RelayMail, nowMs: number): RelaySimulation {
   }
 }
 
-function messageIdOf(mail: RelayMail): string {
+/**
+ * A callback about a mail that was delivered before. Each call reports something new.
+ *
+ * @param at.id unlike any other
+ */
+export function reportLater(
+  copy: Pick<RelayMail, 'refId' | 'n'> & { readonly email: string },
+  event: keyof typeof laterReports,
+  at: { readonly nowMs: number; readonly id: string },
+): string {
+  const messageId = messageIdOf(copy)
+  const report: SimulatedReport = {
+    id: `${messageId}-${at.id}`,
+    time: new Date(at.nowMs).toISOString(),
+    message_id: messageId,
+    email: copy.email,
+    [mailRefName]: writeMailRef(copy),
+    ...laterReports[event],
+  }
+  return JSON.stringify([report])
+}
+
+function messageIdOf(mail: Pick<RelayMail, 'refId' | 'n'>): string {
   return `sim-${writeMailRef(mail)}`
 }
 

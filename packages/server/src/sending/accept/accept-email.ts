@@ -22,6 +22,7 @@ import {
   lockUsage,
   overQuota,
   readSenders,
+  readTestsLeft,
   type UsageCounts,
   usageNames,
   usageSubject,
@@ -30,6 +31,7 @@ import { groupsOfAddress } from '../record/counter-groups.ts'
 import type { NewEmail } from '../record/email.ts'
 import { type StoredContent, storeContent } from '../record/stored-content.ts'
 import { type AcceptedEmail, insertEmails } from './accept-store.ts'
+import { keyOfMode } from './idempotency.ts'
 import {
   type Accepted,
   countSent,
@@ -46,6 +48,8 @@ export interface AcceptRequest {
   readonly tenantId: string
   readonly email: NewEmail
   readonly traceparent: string
+  /** It was asked for by a key of test mode: nothing of it is sent (docs/reference/test-mode.md). */
+  readonly isTest: boolean
   readonly idempotency?: { readonly key: string; readonly bodyHash: Buffer }
 }
 
@@ -61,7 +65,7 @@ export interface AcceptEmails {
    */
   acceptTogether(requests: readonly AcceptRequest[]): Promise<readonly (Accepted | ApiError)[]>
   /** With what any request of the tenant is refused, if that is known before it is read. */
-  refuseEarly(tenantId: string): ApiError | undefined
+  refuseEarly(tenantId: string, isTest: boolean): ApiError | undefined
 }
 
 interface Item extends AcceptRequest {
@@ -107,7 +111,8 @@ export function createAcceptEmails(deps: {
     tenantOf: ([first]) => first?.tenantId ?? '',
     run: (tx, several) => Promise.all(several.map((items) => run(tx, items, true))),
   })
-  const knownRefusals = createKnownRefusals(deps)
+  const known = { live: createKnownRefusals(deps), test: createKnownRefusals(deps) }
+  const knownOf = (isTest: boolean) => (isTest ? known.test : known.live)
 
   async function commitOne(item: Item): Promise<Outcome> {
     if (!isLarge(item)) return group.add(item)
@@ -117,18 +122,19 @@ export function createAcceptEmails(deps: {
   }
 
   return {
-    refuseEarly(tenantId) {
+    refuseEarly(tenantId, isTest) {
       // No request asks for less.
-      const known = knownRefusals.find(tenantId, { emails: 1, bytes: 1 })
-      return known && overQuota(known)
+      const over = knownOf(isTest).find(tenantId, { emails: 1, bytes: 1 })
+      return over && overQuota(over)
     },
     async accept(request) {
       const item = await toItem(request)
       const { tenantId, bytes } = item
       const emails = request.email.recipients.length
-      const known = knownRefusals.find(tenantId, { emails, bytes })
-      if (known !== undefined) throw overQuota(known)
-      const noteRefusal = knownRefusals.begin(tenantId)
+      const refusals = knownOf(request.isTest)
+      const over = refusals.find(tenantId, { emails, bytes })
+      if (over !== undefined) throw overQuota(over)
+      const noteRefusal = refusals.begin(tenantId)
       const commit = () => deps.disk.admit(bytes, () => commitOne(item))
       let outcome = await commit()
       // Mail may have left the queue, or the tables, since it was counted.
@@ -166,7 +172,14 @@ export function createAcceptEmails(deps: {
 async function toItem(request: AcceptRequest): Promise<Item> {
   const { octets: contentBytes, ...stored } = await storeContent(request.email.content)
   const bytes = bytesOf(request.email, contentBytes)
-  return { ...request, refId: newUlid(), stored, contentBytes, bytes }
+  return { ...ofMode(request), refId: newUlid(), stored, contentBytes, bytes }
+}
+
+/** A key of test mode repeats what a key of test mode has asked for, and nothing else. */
+function ofMode(request: AcceptRequest): AcceptRequest {
+  const { idempotency, isTest } = request
+  if (idempotency === undefined) return request
+  return { ...request, idempotency: { ...idempotency, key: keyOfMode(idempotency.key, isTest) } }
 }
 
 function isFullQueue(outcome: Outcome): boolean {
@@ -214,7 +227,9 @@ async function acceptGroup(
     // of a request which is then refused is taken back below.
     keepKeys(tx, items.flatMap(toKey)),
   ])
-  const found = { mailers, suppressed, kept }
+  const tested = [...new Set(items.flatMap(({ tenantId, isTest }) => (isTest ? tenantId : [])))]
+  const testsLeft = await readTestsLeft(tx, tested, senders.now)
+  const found = { mailers, suppressed, kept, testsLeft }
   const judge = isTogether ? judgeTogether : judgeEmails
   const { outcomes, charges, isNearEdge } = judge(items, senders, found)
   if (charges.length === 0) return writeGroup(tx, items, { outcomes, at: senders.now })
@@ -296,11 +311,13 @@ function toCounterChanges(
     name: suppressed.has(n) ? 'suppressed' : 'accepted',
     groups: groupsOfAddress(address, campaignId),
   }))
-  // What the email takes of its tenant's quotas, whatever its mailer.
+  // What the email takes of its tenant's quotas, whatever its mailer. Test mail takes room alone.
   const used = { tenantId: item.tenantId, subject: usageSubject, at }
   return [
     ...counted,
-    { ...used, name: usageNames.emails, n: countSent(item, outcome) },
+    item.isTest
+      ? { ...used, name: usageNames.tests, n: recipients.length }
+      : { ...used, name: usageNames.emails, n: countSent(item, outcome) },
     { ...used, name: usageNames.bytes, n: item.bytes },
   ]
 }

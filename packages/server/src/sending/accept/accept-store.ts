@@ -5,7 +5,7 @@
 import { addressKeyOf } from '@postrider/mail'
 import { isDomainMailer } from '../../mailers/index.ts'
 import { bucketOf, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
-import { dayOfUlid } from '../../platform/ids.ts'
+import { dayOfUlid, isTestId } from '../../platform/ids.ts'
 import { domainFirst, isBulk, isScheduled, messageIdOf, type NewEmail } from '../record/email.ts'
 import type { StoredContent } from '../record/stored-content.ts'
 import {
@@ -152,8 +152,10 @@ function toLinks({ tenantId, refId, email: { links } }: AcceptedEmail): EmailLin
   return links === undefined ? [] : [{ tenantId, refId, urls: links }]
 }
 
-function toUnsubscribable({ tenantId, refId, email }: AcceptedEmail): EmailUnsubscribable[] {
-  if (email.content.tracking?.unsubscribes !== true) return []
+function toUnsubscribable(e: AcceptedEmail): EmailUnsubscribable[] {
+  const { tenantId, refId, email, mailerId } = e
+  // A link in test mail suppresses nobody, however long it is kept somewhere.
+  if (email.content.tracking?.unsubscribes !== true || isTestId(mailerId)) return []
   return [{ tenantId, refId, emails: email.recipients.map((recipient) => recipient.email) }]
 }
 

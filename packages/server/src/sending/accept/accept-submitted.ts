@@ -23,7 +23,7 @@ import { type EmailContent, isBulk, type Mailbox, type NewEmail } from '../recor
 import { planTracking } from '../tracking/plan-tracking.ts'
 import type { AcceptEmails } from './accept-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
-import { type KeysInProgress, readIdempotencyKey } from './idempotency.ts'
+import { type KeysInProgress, keyOfMode, readIdempotencyKey } from './idempotency.ts'
 import { renderEmail } from './render-email.ts'
 import {
   bodyOfSubmitted,
@@ -34,6 +34,8 @@ import {
 
 export interface Submitted {
   readonly tenantId: string
+  /** By a key of test mode. */
+  readonly isTest: boolean
   /** It may have passed through the whole of it: lines end with CRLF. */
   readonly raw: Buffer
   /** Of the envelope, as it was given. */
@@ -77,11 +79,12 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
     })
 
   async function acceptMessage(submitted: Submitted, message: RawMessage) {
-    const { tenantId, recipients } = submitted
+    const { tenantId, isTest, recipients } = submitted
     const body = bodyOfSubmitted(message, recipients)
     const key = readIdempotencyKey(message.controls[`${controlPrefix}idempotency-key`])
     const checked = toEmail(checkEmail(body, deps.defaults), message)
-    return await keysInProgress.run(tenantId, key, async () => {
+    const ofMode = key && keyOfMode(key, isTest)
+    return await keysInProgress.run(tenantId, ofMode, async () => {
       const { template_data: data } = body
       const rendered =
         data === undefined
@@ -98,6 +101,7 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
         tenantId,
         email,
         traceparent: startTrace(),
+        isTest,
         ...(key === undefined
           ? {}
           : { idempotency: { key, bodyHash: hashOf(message, recipients) } }),

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { addCounterChanges } from '../../platform/counters/counter-store.ts'
 import type { Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { dayOfUlid, isUlid } from '../../platform/ids.ts'
+import { dayOfUlid, isTestId, isUlid } from '../../platform/ids.ts'
 import { setStatuses } from '../attempt/attempt-store.ts'
 import { groupsOfRecipient } from '../record/counter-groups.ts'
 import { readEmail } from '../record/email-store.ts'
@@ -29,13 +29,18 @@ const ROUNDS_MAX = 10
 /** Claims and finishes hold a row for as long as their commit takes. */
 const ROUND_WAIT_MS = 20
 
-/** Throws `not_found`. Repeated, it takes back nothing more. */
+/** Throws `not_found`: for a key of test mode there is test mail alone. Repeated, it takes back nothing more. */
 export async function cancelEmail(
   db: Db,
   tenantId: string,
   refId: string,
+  isForTests = false,
 ): Promise<CancelledEmail> {
   if (!isUlid(refId)) throw new ApiError('not_found')
+  if (isForTests) {
+    const email = await readEmail(db, tenantId, { refId, day: dayOfUlid(refId) })
+    if (email === undefined || !isTestId(email.mailerId)) throw new ApiError('not_found')
+  }
   let cancelled = 0
   for (let i = 0; i < ROUNDS_MAX; i++) {
     if (i > 0) await setTimeout(ROUND_WAIT_MS)

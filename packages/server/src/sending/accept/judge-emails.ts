@@ -1,6 +1,7 @@
 /** Judges the emails of a group: which are accepted, and why the others are refused. */
 import { type FieldError, sendAtAheadMsMax, sendAtPastMsMax } from '@postrider/contract'
 import { type FoundMailer, isDomainMailer, type NoMailer } from '../../mailers/index.ts'
+import { testIdOf } from '../../platform/ids.ts'
 import {
   type Charge,
   charged,
@@ -8,6 +9,7 @@ import {
   isNearEdge,
   type Limited,
   type OverQuota,
+  overTests,
   refusalOfState,
   type Senders,
 } from '../../tenants/index.ts'
@@ -47,6 +49,8 @@ export interface Judged {
   readonly tenantId: string
   readonly refId: string
   readonly email: NewEmail
+  /** Of a key of test mode: nothing of it is sent. */
+  readonly isTest: boolean
   readonly idempotency?: { readonly key: string; readonly bodyHash: Buffer }
   readonly bytes: number
 }
@@ -56,6 +60,8 @@ export interface Findings {
   readonly mailers: readonly (FoundMailer | NoMailer | undefined)[]
   readonly suppressed: readonly (readonly number[])[]
   readonly kept: ReadonlyMap<string, KeptKey>
+  /** How many recipients of test mail each tenant may have today, where there are some in the group. */
+  readonly testsLeft?: ReadonlyMap<string, number>
 }
 
 /** What those of a tenant that were accepted add to its quotas, each tenant once. */
@@ -73,14 +79,19 @@ export function judgeEmails(
 ): Judgement {
   const quotas = new Map(limited)
   const charges = new Map<string, Charge>()
+  const testsLeft = new Map(found.testsLeft)
   const outcomes = items.map((item, i) => {
     const { tenantId } = item
     const outcome =
       refuseHeld(held.get(tenantId)) ??
       judge(item, found.mailers[i], found.suppressed[i] ?? [], found.kept, now)
+    if ('refused' in outcome || outcome.isReplay) return outcome
+    if (item.isTest) {
+      const over = useTests(item)
+      if (over !== undefined) return over
+    }
     const quota = quotas.get(tenantId)
-    if (quota === undefined || 'refused' in outcome || outcome.isReplay) return outcome
-    return chargeEmail(item, outcome, quota)
+    return quota === undefined ? outcome : chargeEmail(item, outcome, quota)
   })
   const isNear = [...charges.keys()].some((tenantId) => {
     const quota = quotas.get(tenantId)
@@ -88,9 +99,18 @@ export function judgeEmails(
   })
   return { outcomes, charges: [...charges.values()], isNearEdge: isNear }
 
+  /** Test mail has a limit of its own. Suppressed recipients count: they take as much to store. */
+  function useTests({ tenantId, email }: Judged): Refused | undefined {
+    const left = testsLeft.get(tenantId) ?? 0
+    const asked = email.recipients.length
+    if (asked > left) return { refused: 'quota_exceeded', over: overTests(asked, left, now) }
+    testsLeft.set(tenantId, left - asked)
+    return undefined
+  }
+
   function chargeEmail(item: Judged, outcome: Accepted, quota: Limited): Outcome {
     const { tenantId, bytes } = item
-    const charge = { tenantId, bytes, emails: countSent(item, outcome) }
+    const charge = { tenantId, bytes, emails: item.isTest ? 0 : countSent(item, outcome) }
     const over = decideQuota(quota, charge, now)
     if (over !== undefined) return { refused: 'quota_exceeded', over }
     quotas.set(tenantId, charged(quota, charge, now))
@@ -126,7 +146,7 @@ function refuseHeld(state: 'suspended' | 'deleting' | undefined): Refused | unde
 }
 
 function judge(
-  { tenantId, idempotency, refId, email }: Judged,
+  { tenantId, idempotency, refId, email, isTest }: Judged,
   mailer: FoundMailer | NoMailer | undefined,
   suppressed: readonly number[],
   kept: ReadonlyMap<string, KeptKey>,
@@ -146,8 +166,8 @@ function judge(
   if (absence !== undefined) return { refused: 'no_template', absence }
   if (mailer === undefined || 'problem' in mailer) return { refused: 'no_mailer', found: mailer }
   if (mailer.state !== 'active') return { refused: 'mailer_inactive', mailer }
-  const { mailerId } = mailer
-  if (email.raw?.isSealed === true && isDomainMailer(mailerId)) return SEALED_FOR_PROVIDER
+  if (email.raw?.isSealed === true && isDomainMailer(mailer.mailerId)) return SEALED_FOR_PROVIDER
+  const mailerId = isTest ? testIdOf(mailer.mailerId) : mailer.mailerId
   return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email), suppressed }
 }
 

@@ -82,6 +82,7 @@ async function newTenant(quotas?: Limits): Promise<string> {
 }
 
 interface Asked {
+  readonly isTest?: boolean
   readonly by?: number
   readonly recipients?: number
   readonly body?: Partial<SendEmailBody>
@@ -96,7 +97,7 @@ async function send(tenantId: string, o: Asked = {}) {
   const idempotency =
     o.key === undefined ? {} : { idempotency: { key: o.key, bodyHash: Buffer.from(o.key) } }
   const { refId } = await (instances[o.by ?? 0] as AcceptEmails).accept({
-    ...{ tenantId, email, traceparent, ...idempotency },
+    ...{ tenantId, email, traceparent, isTest: o.isTest ?? false, ...idempotency },
   })
   return refId
 }
@@ -390,21 +391,57 @@ describe('a quota', () => {
     })
     expect(statements.length).toBe(asked)
     const [first] = instances
-    expect(first?.refuseEarly(tenantId)).toBeUndefined()
+    expect(first?.refuseEarly(tenantId, false)).toBeUndefined()
     // It fits, and so the database is asked.
     await send(tenantId)
     await flood(tenantId, 2 * askedAnywayMax)
-    expect(first?.refuseEarly(tenantId)).toMatchObject({ code: 'quota_exceeded', status: 429 })
+    expect(first?.refuseEarly(tenantId, false)).toMatchObject({
+      code: 'quota_exceeded',
+      status: 429,
+    })
     // By another process.
     await updateTenant(deps(), tenantId, { quotas: { emails_per_day: 4 } })
     nowMs += 1_000
-    expect(first?.refuseEarly(tenantId)).toBeUndefined()
+    expect(first?.refuseEarly(tenantId, false)).toBeUndefined()
     await send(tenantId)
   })
 
   it('of an unknown tenant is none', async () => {
     const tenantId = newId('tn')
     await addMailer(database.db, { tenantId })
+    await send(tenantId)
+  })
+})
+
+describe('test mail', () => {
+  it('uses up none of the quotas of recipients, and counts in no usage but that of storage', async () => {
+    const tenantId = await newTenant({ emails_per_day: 1, emails_per_second: 1, queued_max: 1 })
+    await send(tenantId, { isTest: true, recipients: 30 })
+    await send(tenantId, { isTest: true, recipients: 30 })
+    const { usage } = await getTenant(deps(), tenantId)
+    expect(usage).toMatchObject({ emails_today: 0, queued: 0 })
+    expect(usage.storage_bytes).toBeGreaterThan(60_000)
+    await send(tenantId)
+    await expect(send(tenantId)).rejects.toMatchObject({ code: 'quota_exceeded' })
+  })
+
+  it('has a limit of its own, which real mail does not know', async () => {
+    const tenantId = await newTenant()
+    await database.db.query(
+      `insert into platform_counter (tenant_id, subject, span, at, name, n)
+       values ($1, '', 'hour', date_trunc('hour', now()), 'test_recipients', 9999)`,
+      [tenantId],
+    )
+    const beyond = { isTest: true, recipients: 2 }
+    await expect(send(tenantId, beyond)).rejects.toMatchObject({
+      code: 'quota_exceeded',
+      errors: [{ path: '/quotas/test_emails_per_day' }],
+    })
+    await send(tenantId, { isTest: true })
+    await flood(tenantId, 2 * askedAnywayMax, { isTest: true })
+    const [first] = instances
+    expect(first?.refuseEarly(tenantId, true)).toMatchObject({ code: 'quota_exceeded' })
+    expect(first?.refuseEarly(tenantId, false)).toBeUndefined()
     await send(tenantId)
   })
 })

@@ -160,6 +160,7 @@ describe('an email with send_at', () => {
       tenantId: 'tn_a',
       email,
       traceparent: TRACEPARENT,
+      isTest: false,
       idempotency: { key: 'k', bodyHash: Buffer.alloc(32) },
     }
     const first = await emails.accept(request)

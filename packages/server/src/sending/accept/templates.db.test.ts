@@ -35,7 +35,8 @@ async function acceptTemplate(change: Partial<SendEmailBody>): Promise<string> {
     disk: noDiskGuard,
     usageCounts: noUsageCounts,
   })
-  return (await emails.accept({ tenantId: 'tn_a', email, traceparent: TRACEPARENT })).refId
+  return (await emails.accept({ tenantId: 'tn_a', email, traceparent: TRACEPARENT, isTest: false }))
+    .refId
 }
 
 const content = (html: string, text?: string): NonNullable<SendEmailBody['content']> => [

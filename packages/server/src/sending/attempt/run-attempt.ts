@@ -3,7 +3,7 @@
  * conversation → result → what follows.
  */
 import { composeMessage, failedReasonOf } from '@postrider/mail'
-import { isDomainMailer, type MailerForSend, type RelayMailerForSend } from '../../mailers/index.ts'
+import { isDomainMailer, type MailerForSend } from '../../mailers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { DatabaseUnavailableError } from '../../platform/db/index.ts'
 import type { PhishingCheck } from '../phishing/check-phishing.ts'
@@ -153,7 +153,8 @@ async function send(
       return { kind: 'stopped', status: 'blocked', failedReason: verdict.failedReason }
     if (mailer.kind === 'relay') {
       const { from, mailOf } = readyFor('relay', email)
-      if (domainOf(from) !== mailer.domain) return notOfDomain(from, mailer)
+      const { domain = domainOf(from) } = mailer
+      if (domainOf(from) !== domain) return notOfDomain(from, domain)
       const mail = mailOf(claim.n, wireOf(loaded.email))
       conversation = () => converseRelay(deps, { claim, mailer, mail })
     } else {
@@ -178,7 +179,7 @@ function readyFor<K extends ReadyEmail['kind']>(kind: K, email: ReadyEmail) {
 }
 
 /** As by a rescue: at acceptance such a mailer is not found. */
-function notOfDomain(from: string, { domain }: RelayMailerForSend): AttemptFailed {
+function notOfDomain(from: string, domain: string): AttemptFailed {
   const providerError = `${from} is not an address of ${domain}`
   return { ...failure('sender_not_allowed'), providerError, isBeforeMessage: true }
 }

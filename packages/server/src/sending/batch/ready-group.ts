@@ -10,7 +10,7 @@ import { setImmediate } from 'node:timers/promises'
 import { ApiError } from '../../platform/errors.ts'
 import { toApiError } from '../../platform/http/error-answer.ts'
 import { type AcceptRequest, GROUP_MAX } from '../accept/accept-email.ts'
-import { hashBody, type KeysInProgress } from '../accept/idempotency.ts'
+import { hashBody, type KeysInProgress, keyOfMode } from '../accept/idempotency.ts'
 import { checkSend, type ReadyDeps, readyEmail } from '../accept/ready-email.ts'
 import type { PlannedEmail } from '../tracking/plan-tracking.ts'
 import type { MessageReader, ReadMessage } from './read-message.ts'
@@ -22,6 +22,7 @@ export interface ReadyGroupDeps extends ReadyDeps {
 
 export interface Batch {
   readonly tenantId: string
+  readonly isTest: boolean
   readonly traceparent: string
   readonly messages: readonly unknown[]
   readonly isAtomic: boolean
@@ -61,7 +62,10 @@ export async function readyGroup(
       const first = read.key === undefined ? undefined : holds.get(read.key)
       if (first !== undefined && !batch.isAtomic) break
       if (read.key !== undefined && first === undefined) {
-        const release = deps.keysInProgress.hold(batch.tenantId, read.key)
+        const release = deps.keysInProgress.hold(
+          batch.tenantId,
+          keyOfMode(read.key, batch.isTest),
+        )
         holds.set(read.key, { place: messages.length, release })
       }
       const ready = await readyMessage(deps, batch, read)
@@ -83,14 +87,14 @@ export async function readyGroup(
 
 async function readyMessage(
   deps: ReadyGroupDeps,
-  { tenantId, traceparent }: Batch,
+  { tenantId, isTest, traceparent }: Batch,
   { body, key }: ReadMessage,
 ): Promise<ReadyMessage> {
   const checked = await checkSend(deps, tenantId, body)
   const { email, leftOut } = await readyEmail(deps, tenantId, checked)
   const idempotency =
     key === undefined ? {} : { idempotency: { key, bodyHash: await hashBody(body) } }
-  return { body, key, request: { tenantId, email, traceparent, ...idempotency }, leftOut }
+  return { body, key, request: { tenantId, email, traceparent, isTest, ...idempotency }, leftOut }
 }
 
 /** What was refused refuses the whole batch, whatever comes after it. */

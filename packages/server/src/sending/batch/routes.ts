@@ -42,8 +42,9 @@ When no message was accepted because the service is unavailable, the answer is 5
     scopes: ['send'],
     bodyBytesMax: BODY_BYTES_MAX,
     errors: [...sendErrors, 'batch_refused'],
-    refuseEarly: ({ tenantId }) => deps.emails.refuseEarly(tenantId),
-    async handle({ tenant: { tenantId }, body, traceparent, request }) {
+    isForTests: true,
+    refuseEarly: ({ tenantId, mode }) => deps.emails.refuseEarly(tenantId, mode === 'test'),
+    async handle({ tenant: { tenantId, mode }, body, traceparent, request }) {
       if (request.headers['idempotency-key'] !== undefined)
         throw validationError({
           path: 'Idempotency-Key',
@@ -51,7 +52,8 @@ When no message was accepted because the service is unavailable, the answer is 5
         })
       if (deps.tracing !== undefined) request.spanAttributes = messageAttributes({ tenantId })
       const { messages, atomic: isAtomic = false } = body
-      const batch = { tenantId, traceparent, messages, isAtomic }
+      const isTest = mode === 'test'
+      const batch = { tenantId, isTest, traceparent, messages, isAtomic }
       const results = await deps.limiter.run(tenantId, () =>
         sendBatch({ ...deps, readMessage }, batch),
       )

@@ -5,7 +5,7 @@
 import type { BulkBody, FieldError, RecipientType } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { validationError } from '../../platform/errors.ts'
-import { isUlid } from '../../platform/ids.ts'
+import { isTestId, isUlid } from '../../platform/ids.ts'
 import { type EmailSelection, readEmailFilters } from '../record/read-filters.ts'
 
 export interface BulkSelection extends Omit<EmailSelection, 'refId'> {
@@ -54,12 +54,13 @@ export interface SoughtRecipient {
 }
 
 export function fits(one: SoughtRecipient, selection: BulkSelection): boolean {
-  const { created, emailKey, domain, subject, campaignId, mailerId, type } = selection
+  const { created, emailKey, domain, subject, campaignId, mailerId, type, isTest } = selection
   const createdMicros = BigInt(one.createdAt.getTime()) * 1000n
   if (createdMicros < created.from || createdMicros >= created.to) return false
   if (type !== undefined && one.type !== type) return false
   if (campaignId !== undefined && one.campaignId !== campaignId) return false
   if (mailerId !== undefined && one.mailerId !== mailerId) return false
+  if (isTest !== undefined && isTestId(one.mailerId) !== isTest) return false
   if (subject !== undefined && one.subject?.toLowerCase().includes(subject) !== true) return false
   if (emailKey === undefined && domain === undefined) return true
   const parsed = parseAddress(one.email)

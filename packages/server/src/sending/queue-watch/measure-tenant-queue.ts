@@ -6,6 +6,7 @@
 import { findHeldOf, findLate, type LateMailer, type MailerKey } from '../../mailers/index.ts'
 import type { Tx } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
+import { isTestId } from '../../platform/ids.ts'
 import { findHeldTenants } from '../../tenants/index.ts'
 import type { QueueKey, QueueWithClaims } from '../queue/claim/claim-store.ts'
 import { queueIdOf } from '../queue/mailer-queue.ts'
@@ -49,7 +50,8 @@ export async function measureTenantQueue(
   tenantId: string,
   exactMax = EXACT_MAX,
 ): Promise<TenantQueue> {
-  const queues = await discoverQueuesOf(tx, tenantId, QUEUES_MAX)
+  const found = await discoverQueuesOf(tx, tenantId, QUEUES_MAX)
+  const queues = found.filter(({ mailerId }) => !isTestId(mailerId))
   const [heldMailers, suspended, counted] = await Promise.all([
     findHeldOf(tx, once(queues)),
     findHeldTenants(tx, [tenantId]),
@@ -58,7 +60,7 @@ export async function measureTenantQueue(
   const ids = new Set(heldMailers.map(queueIdOf))
   const known = queues.map((queue) => ({ ...queue, isHeld: ids.has(queueIdOf(queue)) }))
   const { due, held } = await countQueue(tx, known, exactMax + 1)
-  const isWhole = counted.waiting <= exactMax && queues.length < QUEUES_MAX
+  const isWhole = counted.waiting <= exactMax && found.length < QUEUES_MAX
   const of = {
     tenantId,
     heldMailers: heldMailers.map(({ mailerId }) => mailerId),

@@ -7,6 +7,8 @@ import { bucketCount, bucketOf } from '../../platform/db/leases.ts'
 import type { QueueKey, QueueWithClaims } from '../queue/claim/claim-store.ts'
 import type { QueueCounts } from './observe-store.ts'
 
+/** No test mail, which is in no statistics. */
+const IS_LIVE = `not starts_with(mailer_id, 'test_')`
 const CLASS = 'bucket, tenant_id, mailer_id, is_bulk'
 
 // One index probe for each bucket, and one for each class of each mailer.
@@ -44,9 +46,9 @@ export async function discoverQueuesOf(
 const COUNT_TENANT = statement(
   'sending.count_unfinished_of',
   `select (select count(*) from (
-             select from sending_queue where tenant_id = $1 limit $2) c)::integer as waiting,
+             select from sending_queue where tenant_id = $1 and ${IS_LIVE} limit $2) c)::integer as waiting,
           (select count(*) from (
-             select from sending_scheduled where tenant_id = $1 limit $2) c)::integer as scheduled`,
+             select from sending_scheduled where tenant_id = $1 and ${IS_LIVE} limit $2) c)::integer as scheduled`,
 )
 
 export interface TenantCounts {
@@ -112,7 +114,7 @@ const sample = (table: 'sending_queue' | 'sending_scheduled') =>
            select * from ${table}
             where ctid >= format('(%s,0)', picked.page)::tid
               and ctid < format('(%s,0)', picked.page + 1)::tid limit 1000) q
-        where q.tenant_id = $1 and ($2::text is null or q.mailer_id = $2)
+        where q.tenant_id = $1 and ${IS_LIVE} and ($2::text is null or q.mailer_id = $2)
      )
      select (count(is_due) * scale)::float8 as waiting,
             (count(*) filter (where is_due) * scale)::float8 as due,

@@ -1,4 +1,4 @@
-/** SQL of how many recipients of tenants wait. */
+/** SQL of how many recipients of tenants wait. Test mail is not counted: it is in no quota. */
 import { type Queryable, statement } from '../../platform/db/index.ts'
 
 // In the order of the primary key: else all entries of a tenant may be read before the limit counts.
@@ -6,9 +6,9 @@ const COUNT = statement(
   'sending.count_of_tenants',
   `select t.tenant_id as "tenantId",
           (select count(*) from (select from sending_queue w where w.tenant_id = t.tenant_id
-            order by w.ref_id, w.n limit $2) q)::float8
+              and not starts_with(w.mailer_id, 'test_') order by w.ref_id, w.n limit $2) q)::float8
         + (select count(*) from (select from sending_scheduled w where w.tenant_id = t.tenant_id
-            order by w.ref_id, w.n limit $2) s)::float8
+              and not starts_with(w.mailer_id, 'test_') order by w.ref_id, w.n limit $2) s)::float8
        as n
      from unnest($1::text[]) as t (tenant_id)`,
 )

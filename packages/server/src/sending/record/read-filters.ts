@@ -20,6 +20,8 @@ export interface EmailSelection {
   readonly campaignId: string | undefined
   readonly mailerId: string | undefined
   readonly type: RecipientType | undefined
+  /** Undefined: test mail and other. */
+  readonly isTest: boolean | undefined
 }
 
 /** What is wrong goes into `errors`; the path of a filter is its name after `under`. */
@@ -53,5 +55,6 @@ export function readEmailFilters(
     campaignId: filter.campaignId,
     mailerId: filter.mailerId,
     type: filter.recipientType,
+    isTest: filter.test,
   }
 }

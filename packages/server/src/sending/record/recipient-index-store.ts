@@ -125,6 +125,10 @@ const emailsWhere = (
     where tenant_id = $1 and ref_id >= $2 and ref_id <= $3 and day between $4 and $5 ${more}
     order by ref_id desc limit $6`
 const EMAILS = statement('sending.index_emails', emailsWhere(''))
+const TEST = statement(
+  'sending.index_test_mail',
+  emailsWhere(`and starts_with(mailer_id, 'test_')`),
+)
 const CAMPAIGN = statement('sending.index_campaign', emailsWhere('and campaign_id = $7'))
 
 interface IndexedEmail extends EmailKey {
@@ -136,14 +140,13 @@ interface IndexedEmail extends EmailKey {
 export async function readEmailIndex(
   q: Queryable,
   { tenantId, refIdMin, below, days, limit }: RecordRange,
-  campaignId: string | undefined,
+  o: { readonly campaignId: string | undefined; readonly isTest: boolean | undefined },
 ): Promise<IndexedEmail[]> {
   const values = [tenantId, refIdMin, below.refId, days.from, days.to, limit]
-  const { rows } = await q.query<IndexedEmail>(
-    campaignId === undefined ? EMAILS : CAMPAIGN,
-    campaignId === undefined ? values : [...values, campaignId],
-  )
-  return rows
+  const { campaignId, isTest } = o
+  const run = (s: Statement, all: readonly unknown[]) => q.query<IndexedEmail>(s, all)
+  if (campaignId !== undefined) return (await run(CAMPAIGN, [...values, campaignId])).rows
+  return (await run(isTest === true ? TEST : EMAILS, values)).rows
 }
 
 const CAMPAIGN_END = (order: 'asc' | 'desc') =>

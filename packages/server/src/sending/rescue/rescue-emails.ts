@@ -12,7 +12,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { bucketOf, type Db, type Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
-import { ulidAtTime } from '../../platform/ids.ts'
+import { isTestId, ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { DiskGuard } from '../../platform/process/disk-guard.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
@@ -183,8 +183,7 @@ async function requeue(
       tenantId,
       refId,
       n,
-      mailerId: o.to ?? mailerId,
-      bucket: bucketOf(o.to ?? mailerId),
+      ...placeOf(mailerId, o.to),
       dueAt: now,
       attempt: attempt + 1,
       maxAttempts: Math.min(maxAttempts + rescuable.budget, SMALLINT_MAX),
@@ -194,6 +193,12 @@ async function requeue(
     }))
   await queueAgain(tx, places)
   return places
+}
+
+/** Test mail goes by no other mailer: nothing of it is sent. */
+function placeOf(mailerId: string, to: string | undefined) {
+  const next = isTestId(mailerId) ? mailerId : (to ?? mailerId)
+  return { mailerId: next, bucket: bucketOf(next) }
 }
 
 async function checkMailer(tx: Tx, tenantId: string, mailerId: string | undefined): Promise<void> {

@@ -3,7 +3,7 @@
  * capability writes their names.
  */
 import { zeroTracking } from '@postrider/contract'
-import type { NewEvent } from '../../webhooks/index.ts'
+import { type NewEvent, testMark } from '../../webhooks/index.ts'
 import type { AttemptFailed, Claim } from '../attempt/attempt.ts'
 
 export interface EventSubject {
@@ -70,5 +70,6 @@ function common({ claim, email, customArgs }: EventSubject, messageId: string) {
     message_id: messageId,
     thread_id: '',
     tracking: zeroTracking,
+    ...testMark(claim.mailerId),
   }
 }

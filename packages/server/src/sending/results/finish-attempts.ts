@@ -26,7 +26,7 @@ import {
   planByIndex,
   type Tx,
 } from '../../platform/db/index.ts'
-import { dayOfUlid } from '../../platform/ids.ts'
+import { dayOfUlid, isTestId } from '../../platform/ids.ts'
 import { recordEvents, type TouchedStream, type Wakeups } from '../../webhooks/index.ts'
 import type { AttemptFailed, AttemptResult, Claim } from '../attempt/attempt.ts'
 import {
@@ -215,7 +215,7 @@ function toReturned({ tenantId, mailerId, permittedMs }: Claim): ReturnedPermiss
 }
 
 function toMailerError({ claim, result }: Finish, { finishedAt }: FinishedClaim): MailerError[] {
-  if (result.kind !== 'failed') return []
+  if (result.kind !== 'failed' || isTestId(claim.mailerId)) return []
   const { tenantId, mailerId, refId } = claim
   const { category, failedReason, providerError } = result
   return [{ tenantId, mailerId, refId, category, failedReason, providerError, at: finishedAt }]

@@ -4,6 +4,7 @@
  */
 import { arrayText, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
+import { readWithoutFiles } from '../record/stored-content.ts'
 import type { TrackedRecipient } from './tracking-urls.ts'
 
 export interface EmailLinks {
@@ -61,6 +62,31 @@ export async function findLinks(
   const values = [tenantId, refId, dayOfUlid(refId), links]
   const { rows } = await q.query<{ link: number; url: string | null }>(FIND_LINKS, values)
   return new Map(rows.flatMap(({ link, url }) => (url === null ? [] : [[link, url]])))
+}
+
+export interface EmailTracks {
+  readonly isOpenTracked: boolean
+  /** Where its tracked links lead to, by their numbers. */
+  readonly urls: readonly string[]
+}
+
+const FIND_TRACKS = statement(
+  'sending.find_tracks',
+  `select e.content, coalesce((select urls from sending_link
+                     where tenant_id = $1 and ref_id = $2 and day = $3), '{}') as urls
+     from sending_email e where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
+)
+
+/** What can be noticed of an email; nothing of one that is no longer kept. */
+export async function findTracks(
+  q: Queryable,
+  { tenantId, refId }: Pick<TrackedRecipient, 'tenantId' | 'refId'>,
+): Promise<EmailTracks> {
+  const values = [tenantId, refId, dayOfUlid(refId)]
+  const { rows } = await q.query<{ content: Buffer; urls: string[] }>(FIND_TRACKS, values)
+  if (rows[0] === undefined) return { isOpenTracked: false, urls: [] }
+  const { tracking } = await readWithoutFiles(rows[0].content)
+  return { isOpenTracked: tracking?.pixelAt !== undefined, urls: rows[0].urls }
 }
 
 export interface EmailUnsubscribable {

@@ -2,7 +2,7 @@
  * Whether an email fits into the quotas of its tenant (docs/reference/operator.md#quotas). Seconds and days are
  * those of the clock in UTC.
  */
-import { type QuotaName, type Quotas, quotaNames } from '@postrider/contract'
+import { type QuotaName, type Quotas, quotaNames, testEmailsPerDayMax } from '@postrider/contract'
 
 const DAY_MS = 86_400_000
 const SECOND_MS = 1_000
@@ -36,7 +36,7 @@ export interface Limited {
 }
 
 export interface OverQuota {
-  readonly quota: QuotaName
+  readonly quota: QuotaName | 'test_emails_per_day'
   readonly max: number
   /** What the email asks for. */
   readonly asked: number
@@ -85,6 +85,15 @@ export function decideQuota(
       }
   }
   return undefined
+}
+
+/** Of test mail, which has a limit for itself (docs/reference/test-mode.md#limits). */
+export function overTests(asked: number, left: number, at: Date): OverQuota {
+  const endsInMs = DAY_MS - (at.getTime() % DAY_MS)
+  return {
+    ...{ quota: 'test_emails_per_day', max: testEmailsPerDayMax, asked, left, endsInMs },
+    retryAfterS: Math.ceil(endsInMs / 1_000),
+  }
 }
 
 /** More than what is accepted at once elsewhere, as a rule. */

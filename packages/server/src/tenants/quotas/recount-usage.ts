@@ -2,6 +2,7 @@
  * Counts anew what a tenant uses of its quotas (docs/reference/operator.md#quotas). Acceptance only adds; mail that
  * leaves the queue, and emails that retention drops, are noticed here. It is done when a quota seems to be reached.
  */
+import { testEmailsPerDayMax } from '@postrider/contract'
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { readCounterSums } from '../../platform/counters/counter-store.ts'
 import type { Db, Queryable } from '../../platform/db/index.ts'
@@ -26,7 +27,11 @@ export interface UsageCounts {
 
 /** By which acceptance counts what a tenant uses (platform/counters/counter-store.ts). */
 export const usageSubject = ''
-export const usageNames = { emails: 'recipients', bytes: 'stored_bytes' } as const
+export const usageNames = {
+  emails: 'recipients',
+  bytes: 'stored_bytes',
+  tests: 'test_recipients',
+} as const
 
 const DAY_MS = 86_400_000
 const REST_MS = 1_000
@@ -104,6 +109,24 @@ export async function countUsages(
       },
     ]),
   )
+}
+
+/** How many recipients of test mail each of the tenants may still have today (UTC). */
+export async function readTestsLeft(
+  q: Queryable,
+  tenantIds: readonly string[],
+  now: Date,
+): Promise<ReadonlyMap<string, number>> {
+  if (tenantIds.length === 0) return new Map()
+  const today = dayOf(now.getTime())
+  const sums = await readCounterSums(q, {
+    ...{ tenantIds, subject: usageSubject, from: today, since: today },
+    before: dayOf(now.getTime() + DAY_MS),
+  })
+  const used = new Map(
+    sums.flatMap(({ tenantId, name, n }) => (name === usageNames.tests ? [[tenantId, n]] : [])),
+  )
+  return new Map(tenantIds.map((id) => [id, testEmailsPerDayMax - (used.get(id) ?? 0)]))
 }
 
 export async function countUsage(

@@ -1,13 +1,13 @@
 /** 429 `quota_exceeded`, with the quota's name (docs/reference/operator.md#quotas). */
-import type { QuotaName } from '@postrider/contract'
 import { ApiError } from '../../platform/errors.ts'
 import type { OverQuota } from './decide-quota.ts'
 
-const WORDS: Readonly<Record<QuotaName, string>> = {
+const WORDS: Readonly<Record<OverQuota['quota'], string>> = {
   emails_per_second: 'recipients a second',
   emails_per_day: 'recipients a day (UTC)',
   queued_max: 'recipients in the queue',
   storage_bytes_max: 'bytes of stored emails',
+  test_emails_per_day: 'recipients of test mail a day (UTC)',
 }
 
 type Refusal = Pick<OverQuota, 'quota' | 'max' | 'asked' | 'retryAfterS'>

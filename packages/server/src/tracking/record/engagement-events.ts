@@ -5,7 +5,7 @@
 import type { Tracking } from '@postrider/contract'
 import type { UserAgent } from '@postrider/mail'
 import { formatMicros } from '../../platform/clock.ts'
-import type { NewEvent } from '../../webhooks/index.ts'
+import { type NewEvent, testMark } from '../../webhooks/index.ts'
 import type { Location } from '../geoip/geoip.ts'
 import type { JudgedHit, KnownHit } from '../intake/judge-hits.ts'
 
@@ -56,6 +56,7 @@ export function engagementEvent(one: JudgedHit<ReadHit>, location: Location): Ne
       thread_id: '',
       tracking,
       failed_reason: '',
+      ...testMark(copy.mailerId),
     },
   }
 }

@@ -8,6 +8,7 @@
  */
 import type { PostriderEvent } from '@postrider/contract'
 import { formatMicros } from '../../platform/clock.ts'
+import { isTestId } from '../../platform/ids.ts'
 
 export type EventName = PostriderEvent['event']
 
@@ -27,6 +28,11 @@ export interface NewEvent {
   readonly traceparent: string
   /** The mailbox or inbound route whose own webhook takes the event; absent: the tenant's. */
   readonly owner?: string
+}
+
+/** What `details` say more of mail of test mode (docs/reference/test-mode.md#how-test-mail-is-told). */
+export function testMark(mailerId: string): { readonly test?: true } {
+  return isTestId(mailerId) ? { test: true } : {}
 }
 
 /** docs/reference/events.md#mailer-deactivated: what leaves out a field that every message event has. */

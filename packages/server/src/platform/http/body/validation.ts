@@ -43,9 +43,9 @@ export function createSchemaCompiler(): (schema: object, part: string) => Check 
     if (part === 'body')
       return checkBody(compileNulls(schema), strict.compile(schema), () => thorough.compile(schema))
     const validate = thorough.compile(schema)
-    const integers = integersOf(schema)
+    const typed = typedOf(schema)
     return (value) =>
-      validate(readIntegers(value, integers)) ||
+      validate(readTyped(value, typed)) ||
       (part === 'params'
         ? { error: namesNothing(validate.errors) }
         : refuse(validate.errors, 'query parameter'))
@@ -60,10 +60,12 @@ function namesNothing(errors: ValidateFunction['errors']): ApiError {
   return new ApiError('not_found', { message: `Not Found: ${path.slice(1)} ${message}` })
 }
 
-/** The names of the parameters that are integers. */
-function integersOf(schema: { readonly properties?: Readonly<Record<string, object>> }): string[] {
+type Typed = readonly (readonly [name: string, type: 'integer' | 'boolean'])[]
+
+/** The parameters that are no text. */
+function typedOf(schema: { readonly properties?: Readonly<Record<string, object>> }): Typed {
   return Object.entries(schema.properties ?? {}).flatMap(([name, { type }]: [string, TypeOf]) =>
-    type === 'integer' ? [name] : [],
+    type === 'integer' || type === 'boolean' ? [[name, type] as const] : [],
   )
 }
 
@@ -72,16 +74,22 @@ interface TypeOf {
 }
 
 const INTEGER = /^(?:0|[1-9]\d{0,15})$/
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+])
 
 /**
- * A query holds nothing but text: an integer is read where it is asked for, in its one spelling, and
- * in place, as handlers get this object. Any other text stays text, which is no integer.
+ * A query holds nothing but text: an integer or a boolean is read where it is asked for, in its one spelling, and
+ * in place, as handlers get this object. Any other text stays text, which is neither.
  */
-function readIntegers(value: unknown, names: readonly string[]): unknown {
+function readTyped(value: unknown, typed: Typed): unknown {
   if (typeof value !== 'object' || value === null) return value
-  for (const name of names) {
+  for (const [name, type] of typed) {
     const text: unknown = Reflect.get(value, name)
-    if (typeof text === 'string' && INTEGER.test(text)) Reflect.set(value, name, Number(text))
+    if (typeof text !== 'string') continue
+    if (type === 'boolean') Reflect.set(value, name, BOOLEANS.get(text) ?? text)
+    else if (INTEGER.test(text)) Reflect.set(value, name, Number(text))
   }
   return value
 }

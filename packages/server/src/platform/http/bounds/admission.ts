@@ -23,6 +23,7 @@ import { continueTrace } from '../../trace.ts'
 import type { SpanAttributes, Tracing } from '../../tracing/span.ts'
 import { identifyTenant, type OperatorAccess, tenantHeader } from '../act-for-tenant.ts'
 import { jsonPointer } from '../body/json-body.ts'
+import { isRead } from '../is-read.ts'
 import { ruleOf } from '../sessions/permission-rule.ts'
 import { isSessionCall, type SessionAccess } from '../sessions/session.ts'
 import { admitPerson, permitOperator, permitTenant } from '../sessions/session-guard.ts'
@@ -37,6 +38,8 @@ export interface TenantIdentity {
   readonly keyId: string
   /** Empty: everything. */
   readonly scopes: readonly ApiKeyScope[]
+  /** It sends to nobody, and changes nothing (docs/reference/test-mode.md#keys-of-test-mode). */
+  readonly mode?: 'test'
   /** Where it may be used from. Absent: everywhere. */
   readonly networks?: Networks | undefined
 }
@@ -285,6 +288,13 @@ const TENANT_HEADER = tenantHeader.toLowerCase()
 /** The holder of the token learns no more than from the operator's own routes. */
 const NO_TENANT = `Unauthorized: the operator's token needs the header ${tenantHeader} here, the id of the tenant to act for`
 
+const CHANGES_NOTHING =
+  'This API key is of test mode: it sends test mail and reads, and changes nothing. Use a key of mode "live"'
+
+function mayTest({ method, routeOptions }: FastifyRequest): boolean {
+  return isRead(method) || routeOptions.config.operation?.details.isForTests === true
+}
+
 const OTHER_TENANTS = `This API key belongs to another tenant than the header ${tenantHeader} names: leave the header out, or use a key of that tenant`
 
 function tenantGuard(
@@ -298,6 +308,8 @@ function tenantGuard(
     const named = request.headers[TENANT_HEADER]
     if (named !== undefined && named !== identity.tenantId)
       return new ApiError('forbidden', { message: OTHER_TENANTS })
+    if (identity.mode === 'test' && !mayTest(request))
+      return new ApiError('forbidden', { message: CHANGES_NOTHING })
     if (identity.networks?.has(request.clientAddress) === false)
       return new ApiError('forbidden', {
         message: `This API key may not be used from ${request.clientAddress}: see its networks`,

@@ -32,6 +32,8 @@ export interface OperationDetails {
   readonly scopes?: readonly ApiKeyScope[]
   /** People with the role `support` may call it, too (docs/reference/people.md#roles). */
   readonly isForSupport?: boolean
+  /** A key of test mode may call it, although it changes something. */
+  readonly isForTests?: boolean
   readonly requestHeaders?: readonly RequestHeader[]
   /** Of a successful answer, beyond `X-Request-Id`. */
   readonly answerHeaders?: readonly AnswerHeader[]
