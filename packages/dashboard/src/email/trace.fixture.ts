@@ -59,6 +59,7 @@ export function traceOf(recipient: TracedRecipient, change: Partial<Trace> = {})
     template_version: null,
     traceparent: '00-1bd1b94817665f004c9e4a72edf5a3ac-aef34a2873fde0f9-01',
     created_at: '2026-03-02T12:00:00.000Z',
+    test: false,
     recipients: [recipient],
     events: [],
     events_truncated: false,

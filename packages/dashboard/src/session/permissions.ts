@@ -25,6 +25,7 @@ export const permissions: Readonly<
   rescueEmails: { roles: operatorOwnerDeveloperSupport },
   retryEmails: { roles: operatorOwnerDeveloperSupport },
   cancelEmails: { roles: operatorOwnerDeveloper },
+  simulateEvent: { roles: operatorOwnerDeveloper },
   getEmailLogs: { roles: everyRole },
   exportEmailLogs: { roles: everyRole },
   getEmail: { roles: everyRole },

@@ -62,10 +62,7 @@ export async function readyGroup(
       const first = read.key === undefined ? undefined : holds.get(read.key)
       if (first !== undefined && !batch.isAtomic) break
       if (read.key !== undefined && first === undefined) {
-        const release = deps.keysInProgress.hold(
-          batch.tenantId,
-          keyOfMode(read.key, batch.isTest),
-        )
+        const release = deps.keysInProgress.hold(batch.tenantId, keyOfMode(read.key, batch.isTest))
         holds.set(read.key, { place: messages.length, release })
       }
       const ready = await readyMessage(deps, batch, read)
