@@ -43,6 +43,8 @@ export const sendAtPastMsMax = 5 * 60 * 1000
 export const idempotencyKeyLengthMax = 255
 /** Of one batch. */
 export const batchMessagesMax = 500
+/** Of an atomic batch, which is committed as one. */
+export const atomicRecipientsMax = 10_000
 
 /** Names, in lower case, that the service writes itself. */
 export const reservedEmailHeaders = [
@@ -332,7 +334,7 @@ export const sendBatchBody = closedObject({
   }),
   atomic: Type.Optional(
     Type.Boolean({
-      description: 'Accepts all messages or none. Each for itself when left out',
+      description: `Accepts all messages or none: then they may have at most ${atomicRecipientsMax} recipients together, and 40 MiB of content and attachments once templates are rendered. Each for itself when left out`,
     }),
   ),
 })

@@ -7,7 +7,8 @@
  * same body repeats the first message, and another one is refused.
  */
 import { setImmediate } from 'node:timers/promises'
-import { ApiError } from '../../platform/errors.ts'
+import { atomicRecipientsMax } from '@postrider/contract'
+import { ApiError, validationError } from '../../platform/errors.ts'
 import { toApiError } from '../../platform/http/error-answer.ts'
 import { type AcceptRequest, GROUP_MAX } from '../accept/accept-email.ts'
 import { hashBody, type KeysInProgress, keyOfMode } from '../accept/idempotency.ts'
@@ -45,6 +46,8 @@ export interface ReadyGroup {
 
 /** All of it is held at once, and written as JSON when it is accepted. */
 const GROUP_BYTES = 2 * 1024 * 1024
+/** An atomic batch is held, and committed, as one: no more of it than a request may bring, templates rendered. */
+const ATOMIC_BYTES_MAX = 40 * 1024 * 1024
 
 /** The messages from this one on that are accepted at once: at least one. */
 export async function readyGroup(
@@ -54,7 +57,7 @@ export async function readyGroup(
 ): Promise<ReadyGroup> {
   const messages: (ReadyMessage | RepeatedMessage | ApiError)[] = []
   const holds = new Map<string, { readonly place: number; readonly release: () => void }>()
-  let bytes = 0
+  let [bytes, recipients] = [0, 0]
   for (const message of batch.messages.slice(from)) {
     if (!batch.isAtomic && (messages.length === GROUP_MAX || bytes > GROUP_BYTES)) break
     try {
@@ -67,8 +70,11 @@ export async function readyGroup(
       }
       const ready = await readyMessage(deps, batch, read)
       bytes += sizeOf(ready)
+      recipients += ready.request.email.recipients.length
+      if (batch.isAtomic) refuseTooMuch(bytes, recipients)
       const original = first && messages[first.place]
-      messages.push(original === undefined ? ready : repeat(original, ready, first?.place ?? 0))
+      const isRefused = original === undefined || original instanceof ApiError
+      messages.push(isRefused ? ready : repeat(original, ready, first?.place ?? 0))
     } catch (error) {
       messages.push(toApiError(error))
     }
@@ -94,9 +100,19 @@ async function readyMessage(
   return { body, key, request: { tenantId, email, traceparent, isTest, ...idempotency }, leftOut }
 }
 
-/** What was refused refuses the whole batch, whatever comes after it. */
+/** Templates are small, and what they render to is not: what does not fit is not kept. */
+function refuseTooMuch(bytes: number, recipients: number): void {
+  const [path, most] =
+    bytes > ATOMIC_BYTES_MAX
+      ? ['/content', `${ATOMIC_BYTES_MAX} bytes of content and attachments, templates rendered`]
+      : ['/to', `${atomicRecipientsMax} recipients`]
+  if (bytes <= ATOMIC_BYTES_MAX && recipients <= atomicRecipientsMax) return
+  const message = `makes more than ${most} in an atomic batch: send it in parts`
+  throw validationError({ path, message })
+}
+
 function repeat(
-  original: ReadyMessage | RepeatedMessage | ApiError,
+  original: ReadyMessage | RepeatedMessage,
   { body, key, request }: ReadyMessage,
   place: number,
 ): RepeatedMessage | ApiError {

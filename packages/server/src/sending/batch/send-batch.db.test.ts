@@ -385,6 +385,40 @@ describe('an atomic batch', () => {
     expect(await count('sending_queue')).toBe(10)
   })
 
+  it('is refused when its templates render to more than a request may bring', async () => {
+    const content = [
+      { type: 'text/plain' as const, value: '{% for i in (1..4096) %}{{ line }}{% endfor %}' },
+    ]
+    const template_data = { line: 'x'.repeat(1024) }
+    const messages = Array.from({ length: 12 }, (_, i) =>
+      mailTo(`to${i}`, { content, template_data }),
+    )
+    const { status, body } = await sendBatch(messages, { atomic: true })
+    expect({ status, code: body.code }).toEqual({ status: 400, code: 'batch_refused' })
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      '/messages/10/content',
+      '/messages/11/content',
+    ])
+    expect(await count('sending_email')).toBe(0)
+  })
+
+  it('is refused with more recipients than one transaction takes', async () => {
+    const to = (i: number) =>
+      Array.from({ length: 1_000 }, (_, n) => ({ email: `to${i}-${n}@example.com` }))
+    const messages = Array.from({ length: 11 }, (_, i) => mailTo('a', { to: to(i) }))
+    const { status, body } = await sendBatch(messages, { atomic: true })
+    expect({ status, code: body.code }).toEqual({ status: 400, code: 'batch_refused' })
+    expect(body.errors).toMatchObject([{ path: '/messages/10/to' }])
+  })
+
+  it('does not call a key used for another body whose message is refused itself', async () => {
+    const refused = mailTo('a', { idempotency_key: 'k', subject: 'a\nb\u0000' })
+    const { body } = await sendBatch([refused, mailTo('b', { idempotency_key: 'k' })], {
+      atomic: true,
+    })
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual(['/messages/0/subject'])
+  })
+
   it('stores more than one slice of content in its one transaction', async () => {
     const content = [{ type: 'text/plain' as const, value: 'x'.repeat(1024 * 1024) }]
     const messages = Array.from({ length: 9 }, (_, i) => mailTo(`to${i}`, { content }))
