@@ -214,6 +214,32 @@ describe('[contract 11] an alert', () => {
     expect(told()).toEqual([['domain_invalid', 'begun', 'example.com']])
   })
 
+  it.each(['mailer_deactivated', 'webhook_failing', 'domain_invalid'] as const)(
+    'is told although another tenant has more than a look reads: %s',
+    async (kind) => {
+      await set('tn_b', [kind])
+      await set('tn_a', [kind])
+      const rows: Readonly<Record<string, readonly [table: string, key: string]>> = {
+        mailer_deactivated: ['mailers_mailer', 'mailer_id'],
+        webhook_failing: ['webhooks_stream', 'webhook_id'],
+        domain_invalid: ['domains_domain', 'domain'],
+      }
+      const [table, key] = rows[kind] ?? ['', '']
+      const { subject } = await KINDS[kind]()
+      for (const [i, tenantId] of ['tn_a', 'tn_a', 'tn_b'].entries())
+        await query(
+          `insert into ${table}
+             select (jsonb_populate_record(t, jsonb_build_object('tenant_id', $1::text, 'mailer_id', $2::text, $3::text, $2::text))).*
+               from ${table} t where t.${key} = $4`,
+          [tenantId, `${subject}${i}`, key, subject],
+        )
+      await lookAfter(0, { rowsMax: 2 })
+      await lookAfter(60, { rowsMax: 2 })
+      await deliver()
+      expect(told()).toContainEqual([kind, 'begun', `${subject}2`])
+    },
+  )
+
   it('ends nothing that a look could not read', async () => {
     await set()
     const { end } = await KINDS.mailer_deactivated()
@@ -275,6 +301,44 @@ describe('[contract 11] several processes', () => {
     await lookAfter(0)
     await deliver()
     expect(told()).toEqual([])
+  })
+
+  it('tell nothing of a look to a receiver that was removed meanwhile', async () => {
+    await set()
+    await KINDS.mailer_deactivated()
+    for (const removed of ['before it was told', 'after it was told']) {
+      let other: Promise<unknown> | undefined
+      const late: Failpoints = {
+        hit(name) {
+          if (name === 'alerts.after_look') other = deleteReceiver(deps(), 'tn_a')
+        },
+      }
+      await pass(0)
+      await watch({ failpoints: late, db: waitingFor(() => other) }).runOnce()
+      expect((await query('select from alerts_delivery')).rows, removed).toEqual([])
+      await set()
+      await lookAfter(0)
+      await deliver()
+    }
+    expect(states()).toEqual(['mailer_deactivated begun', 'mailer_deactivated begun'])
+  })
+
+  it('remove a receiver when the look that tells it is written', async () => {
+    await set()
+    await KINDS.mailer_deactivated()
+    let removing: Promise<void> | undefined
+    const slow: Failpoints = {
+      hit(name) {
+        if (name === 'alerts.before_commit') removing = deleteReceiver(deps(), 'tn_a')
+      },
+    }
+    await watch({ failpoints: slow }).runOnce()
+    await removing
+    expect((await query('select from alerts_delivery')).rows).toEqual([])
+    await set()
+    await lookAfter(0)
+    await deliver()
+    expect(states()).toEqual(['mailer_deactivated begun'])
   })
 
   it('send an alert again with the same id where one is killed before it was settled', async () => {
@@ -357,6 +421,19 @@ describe('[contract 11] a receiver that is down', () => {
     // What was cut off is not settled: it is sent again.
     expect(await showReceiver(deps(), 'tn_a')).toMatchObject({ waiting: 1 })
     await slow.close()
+  })
+
+  it('is tried soon when it is set again', async () => {
+    await set()
+    await KINDS.mailer_deactivated()
+    await lookAfter(0)
+    receiver.setScript([503])
+    await delivery({ waitsMs: [600_000] }).runOnce()
+    await set()
+    const { rows } = await query(
+      `select due_at <= now() + interval '30 s' as "isSoon" from alerts_delivery`,
+    )
+    expect(rows).toEqual([{ isSoon: true }])
   })
 
   it('is given up after a day, with the alert alone that is so old', async () => {

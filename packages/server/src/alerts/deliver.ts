@@ -14,6 +14,7 @@ import { type KeyRing, SealedValueError } from '../platform/secrets/index.ts'
 import { createLoop } from '../platform/work/loop.ts'
 import { openUrl } from './receiver.ts'
 import {
+  DELIVERY_CLAIM_MS,
   type Delivery,
   type DeliveryKey,
   deliveryJobs,
@@ -44,7 +45,6 @@ export interface AlertDelivery extends Service {
 
 const AT_ONCE_MAX = 50
 const TIMEOUT_MS = 10_000
-const LEASE_MS = 30_000
 const SWEEP_MS = 2_000
 /** The last repeats. */
 const WAITS_MS = [5_000, 30_000, 120_000, 600_000]
@@ -64,7 +64,7 @@ export function createAlertDelivery(deps: DeliverDeps): AlertDelivery {
     const limit = AT_ONCE_MAX - underWay.size
     if (limit <= 0) return 0
     const due = await findDue(db, { except: [...underWay.keys()], limit })
-    const claimed = await db.transaction((tx) => deliveryJobs.claim(tx, due, LEASE_MS))
+    const claimed = await db.transaction((tx) => deliveryJobs.claim(tx, due, DELIVERY_CLAIM_MS))
     for (const delivery of claimed) {
       const ended = deliver(delivery)
         .catch((error: unknown) => log.warn({ err: error }, 'alert_delivery.failed'))

@@ -29,6 +29,11 @@ export async function endTurn(tx: Tx, turn: string, nextMs: number): Promise<Dat
   return (await tx.query<{ now: Date }>(KEEP, [turn, nextMs])).rows[0]?.now
 }
 
+/** To the end of the transaction, no look is written. */
+export async function waitForLook(tx: Tx): Promise<void> {
+  await tx.query('select from alerts_watch for share')
+}
+
 export async function listEpisodes(q: Queryable): Promise<Episode[]> {
   const { rows } = await q.query<Omit<Episode, 'goneAt'> & { readonly goneAt: Date | null }>(
     `select tenant_id as "tenantId", kind, subject, since, gone_at as "goneAt",

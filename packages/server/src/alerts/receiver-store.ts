@@ -4,6 +4,9 @@ import { insertRows, type Queryable, statement, type Tx } from '../platform/db/i
 import { type Claimed, createJobs } from '../platform/work/jobs.ts'
 import type { Wanted } from './alert.ts'
 
+/** How long a process may hold a delivery that it sends. */
+export const DELIVERY_CLAIM_MS = 30_000
+
 export interface StoredReceiver {
   readonly urlSealed: string
   readonly kinds: readonly AlertKind[]
@@ -39,10 +42,11 @@ export async function saveReceiver(
            updated_at = now()`,
     [o.tenantId, o.urlSealed, o.kinds],
   )
-  // What waits is tried at once: the receiver may have been fixed.
-  await q.query('update alerts_delivery set due_at = now() where tenant_id = $1 and fence = 0', [
-    o.tenantId,
-  ])
+  // What waits is tried soon: the receiver may have been fixed. No claim ends earlier by it.
+  await q.query(
+    `update alerts_delivery set due_at = least(due_at, now() + $2 * interval '1 ms') where tenant_id = $1`,
+    [o.tenantId, DELIVERY_CLAIM_MS],
+  )
 }
 
 /** With what waits for it. */

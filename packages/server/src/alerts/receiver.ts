@@ -7,7 +7,7 @@ import type { Db } from '../platform/db/index.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { KeyRing } from '../platform/secrets/index.ts'
 import { checkReceiver, parseReceiverUrl, type ReceiverRules } from '../webhooks/index.ts'
-import { forgetTold } from './episode-store.ts'
+import { forgetTold, waitForLook } from './episode-store.ts'
 import { getReceiver, removeReceiver, type StoredReceiver, saveReceiver } from './receiver-store.ts'
 import { isSlack } from './slack.ts'
 
@@ -44,6 +44,7 @@ export async function showReceiver(
 
 export async function deleteReceiver({ db }: ReceiverDeps, tenantId: string): Promise<void> {
   const wasThere = await db.transaction(async (tx) => {
+    await waitForLook(tx)
     await forgetTold(tx, tenantId)
     return removeReceiver(tx, tenantId)
   })

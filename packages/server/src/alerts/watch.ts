@@ -44,11 +44,11 @@ export function createAlertWatch(deps: WatchDeps): PeriodicTask {
   async function round(): Promise<number> {
     const turn = await takeTurn(db, leaseMs)
     if (turn === undefined) return 0
-    const [wanted, episodes] = [await listWanted(db), await listEpisodes(db)]
+    const lookedFor = await listWanted(db)
+    const open = new Set((await listEpisodes(db)).map(keyOf))
     const isWithSlow = performance.now() - slowAt >= slowEveryMs
-    const open = new Set(episodes.map(keyOf))
     const scope = {
-      tenantIds: wanted.has(operator) ? null : [...wanted.keys()],
+      tenantIds: lookedFor.has(operator) ? null : [...lookedFor.keys()],
       isOpen: (kind: Alert['alert'], tenantId: string, subject: string) =>
         open.has(keyOf({ kind, tenantId, subject })),
       isWithSlow,
@@ -56,7 +56,7 @@ export function createAlertWatch(deps: WatchDeps): PeriodicTask {
     }
     const onFailed = (kinds: readonly string[], error: unknown) =>
       log.warn({ err: error, kinds }, 'alerts.look_failed')
-    const isWatched = wanted.size > 0
+    const isWatched = lookedFor.size > 0
     const sights = isWatched ? await look({ ...deps, onFailed }, scope) : []
     if (isWatched && isWithSlow) slowAt = performance.now()
     for (const { kind, isWhole } of sights) if (!isWhole) log.warn({ kind }, 'alerts.too_many')
@@ -64,6 +64,8 @@ export function createAlertWatch(deps: WatchDeps): PeriodicTask {
     const made = await db.transaction(async (tx) => {
       const now = await endTurn(tx, turn, intervalMs)
       if (now === undefined) return []
+      // Meanwhile a receiver may have been removed, with what it was told.
+      const [wanted, episodes] = [await listWanted(tx), await listEpisodes(tx)]
       const of = { sights, episodes, wanted, afterMs: deps.afterMs, now }
       // Nobody is told of what goes on: it begins when somebody is.
       const changes = isWatched ? decideAlerts(of) : { saved: [], ended: episodes, told: [] }

@@ -217,6 +217,7 @@ export async function findInvalidDomains(
     `select tenant_id as "tenantId", domain, mailer_id as "mailerId" from domains_domain
       where was_verified and verified_at is null and stage = 'ready'
         and ($1::text[] is null or tenant_id = any($1))
+      order by row_number() over (partition by tenant_id order by domain)
       limit $2`,
     [tenantIds, limit],
   )

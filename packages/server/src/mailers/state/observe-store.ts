@@ -83,6 +83,7 @@ const DEACTIVATED = statement(
      from mailers_mailer
     where state = 'deactivated' and state <> 'active'
       and ($1::text[] is null or tenant_id = any($1))
+    order by row_number() over (partition by tenant_id order by state_changed_at desc)
     limit $2`,
 )
 
@@ -93,7 +94,7 @@ export interface DeactivatedMailer extends MailerKey {
   readonly since: Date
 }
 
-/** Of some tenants, or of all. */
+/** Of some tenants, or of all, in turn: one tenant with many hides no other's. */
 export async function findDeactivated(
   q: Queryable,
   tenantIds: readonly string[] | null,

@@ -222,10 +222,11 @@ const FAILING = statement(
      from webhooks_stream s
     where ${FAILS} and s.paused_at is null and ${HAS_WORK}
       and ($1::text[] is null or s.tenant_id = any($1))
+    order by row_number() over (partition by s.tenant_id order by s.webhook_id desc)
     limit $2`,
 )
 
-/** Of some tenants, or of all: those that fail, are not paused, and have events. */
+/** Of some tenants, or of all, in turn: those that fail, are not paused, and have events. */
 export async function listFailing(
   q: Queryable,
   tenantIds: readonly string[] | null,
