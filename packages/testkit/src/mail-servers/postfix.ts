@@ -54,7 +54,12 @@ export function postfixHindrance(): string | undefined {
 
 export async function createPostfix(
   certificate: { readonly key: string; readonly cert: string },
-  o: { readonly relayPort?: number; readonly bytesMax?: number } = {},
+  o: {
+    readonly relayPort?: number
+    /** It has to log in there, over TLS. */
+    readonly relayLogin?: { readonly user: string; readonly password: string }
+    readonly bytesMax?: number
+  } = {},
 ): Promise<Postfix> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-postfix-'))
   const path = (name: string): string => join(directory, name)
@@ -69,7 +74,7 @@ export async function createPostfix(
   execFileSync('chown', ['postfix', path('data')])
   writeFileSync(path('config/key.pem'), certificate.key, { mode: 0o600 })
   writeFileSync(path('config/cert.pem'), certificate.cert)
-  const relay = o.relayPort === undefined ? '' : relayCf(o.relayPort)
+  const relay = o.relayPort === undefined ? '' : relayCf(o.relayPort, o.relayLogin)
   writeFileSync(
     path('config/main.cf'),
     `${mainCf(directory, policyServer.port, o.bytesMax)}${relay}`,
@@ -166,10 +171,20 @@ smtpd_tls_received_header = yes
 }
 
 /** What it cannot hand on at once it tries again soon. */
-function relayCf(relayPort: number): string {
+function relayCf(
+  relayPort: number,
+  login?: { readonly user: string; readonly password: string },
+): string {
+  const loginCf =
+    login === undefined
+      ? 'smtp_tls_security_level = may'
+      : `smtp_tls_security_level = encrypt
+smtp_sasl_auth_enable = yes
+smtp_sasl_security_options = noanonymous
+smtp_sasl_password_maps = inline:{ { [127.0.0.1]:${relayPort} = ${login.user}:${login.password} } }`
   return `relay_domains = relayed.test
 relay_transport = smtp:[127.0.0.1]:${relayPort}
-smtp_tls_security_level = may
+${loginCf}
 minimal_backoff_time = 1s
 maximal_backoff_time = 2s
 queue_run_delay = 1s
