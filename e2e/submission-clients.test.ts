@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createPostfix, postfixHindrance } from '@postrider/testkit/mail-servers'
-import nodemailer from 'nodemailer'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sendSmtpTo } from './send-smtp.ts'
 import {
@@ -19,6 +18,8 @@ import {
 import { certificate } from './world.ts'
 
 const run = promisify(execFile)
+/** A dependency of the mail package, here as a program of others. */
+const NODEMAILER: string = 'nodemailer'
 const PROGRAM_MS = 60_000
 const PYTHON = '/usr/bin/python3'
 const WORDPRESS = '/usr/local/lib/postrider-wordpress/usr/share/wordpress/wp-includes/PHPMailer'
@@ -63,6 +64,7 @@ describe('[contract 8] mail by', () => {
     ['TLS from the first byte', { secure: true }],
   ])('nodemailer over %s', async (_what, how) => {
     const scene = await createScene(world)
+    const { default: nodemailer } = await import(NODEMAILER)
     const transport = nodemailer.createTransport({
       host: '127.0.0.1',
       port: 'secure' in how ? world.tlsPort : world.port,
