@@ -25,6 +25,8 @@ export async function startService(o: {
   connections: number
   /** Beside the usual one, each with a mailer of its own. */
   moreSenders?: readonly string[]
+  /** Without the prefix. */
+  moreEnv?: Readonly<Record<string, string | number>>
   logLevel: string
   profileDir?: string | undefined
 }): Promise<Service> {
@@ -40,6 +42,7 @@ export async function startService(o: {
       ALLOW_NETWORKS: '127.0.0.0/8',
       ALLOW_HTTP_WEBHOOKS: 'true',
       LOG_LEVEL: o.logLevel,
+      ...o.moreEnv,
     },
   }).catch((error: unknown) => {
     removeData()
