@@ -115,6 +115,7 @@ describe('listLogs', () => {
       opens: 0,
       clicks: 0,
       created_at: timeOfUlid(refId).toISOString(),
+      test: false,
     }
     const isTime = expect.stringMatching(/^20\d\d-.*\.\d{3}Z$/)
     expect(await logs()).toEqual([
@@ -515,8 +516,8 @@ describe('exportLogs', () => {
     })
     const [log] = await logs()
     expect(csv.text).toBe(
-      'ref_id,email,recipient_type,from,subject,mailer_id,campaign_id,status,failed_reason,message_id,attempts,opens,clicks,created_at,delivered_at\r\n' +
-        `${refId},'+ada@example.com,to,news@example.com,"'=HYPERLINK(""https://example.test"",""a, b"")",${log?.mailer_id},,queued,,<${refId}.0@example.com>,0,0,0,${log?.created_at},\r\n`,
+      'ref_id,email,recipient_type,from,subject,mailer_id,campaign_id,status,failed_reason,message_id,attempts,opens,clicks,created_at,delivered_at,test\r\n' +
+        `${refId},'+ada@example.com,to,news@example.com,"'=HYPERLINK(""https://example.test"",""a, b"")",${log?.mailer_id},,queued,,<${refId}.0@example.com>,0,0,0,${log?.created_at},,false\r\n`,
     )
     expect((await text('?format=csv', 'b')).text.split('\r\n')).toHaveLength(2)
   })
