@@ -88,8 +88,10 @@ it('[E2] a service without file descriptors defers mail without an attempt, says
       content: [{ type: 'text/plain', value: 'Hi.' }],
     })
     expect(sent.status, sent.body).toBe(202)
-    // Nothing but the sender's connections counts here: it has tried twice.
+    // Nothing but the sender's connections counts here.
     await expect.poll(exhausted, { timeout: 30_000 }).toBeGreaterThan(before + 1)
+    // An attempt is told of once its end is committed.
+    await expect.poll(() => outcomes().length, { timeout: 30_000 }).toBeGreaterThan(1)
     expect(logged('descriptors.exhausted').length).toBeGreaterThan(0)
     expect(smtp.messages).toEqual([])
     expect(new Set(outcomes())).toEqual(new Set(['undone 1']))
