@@ -502,6 +502,57 @@ async function usePeople(params: { readonly tenant_id: string }): Promise<void> 
   await succeed('deleteMember', ofMember)
 }
 
+async function useTemplates(): Promise<void> {
+  const body = { name: 'Receipt', subject: 'Order {{ id }}', content: email('').content }
+  await succeed('previewTemplateDraft', { body })
+  const { template } = await succeed('createTemplate', { body })
+  const params = { template_id: template.template_id }
+  await succeed('updateTemplate', { params, body: { subject: 'Your order {{ id }}' } })
+  await succeed('getTemplate', { params })
+  await succeed('listTemplates')
+  await succeed('previewTemplate', { params, body: {} })
+  await succeed('deleteTemplate', { params })
+}
+
+/** Each secret is in the answer that makes it, and nowhere else. */
+async function useSigning(webhook_id: string): Promise<void> {
+  const event = 'EMAIL_EVENT'
+  const first = await succeed('updateWebhook', { body: { event, signing: true } })
+  const next = await succeed('rotateSigningSecret', { params: { webhook_id } })
+  Object.assign(canaries, {
+    signingSecret: first.signing_secret,
+    nextSigningSecret: next.signing_secret,
+  })
+  await succeed('listWebhooks')
+  await succeed('updateWebhook', { body: { event, signing: false } })
+}
+
+async function useAlerts(): Promise<void> {
+  const body = { url: `${receiver.origin}/alerts` }
+  await succeed('setAlerts', { body })
+  await succeed('getAlerts')
+  await succeed('deleteAlerts')
+  await succeed('setOperatorAlerts', { body })
+  await succeed('getOperatorAlerts')
+  await succeed('deleteOperatorAlerts')
+}
+
+/** By a tenant of its own, so that its events are not among those of the others. */
+async function useTestMode(): Promise<void> {
+  const { api_key } = await succeed('createTenant', { body: { name: 'Trial' } })
+  const server = { ...mailer(canaries.smtpPassword), email: 'trial@example.com' }
+  await succeed('configureSMTP', { body: server, token: api_key })
+  const made = await succeed('createKey', { body: { name: 'T', mode: 'test' }, token: api_key })
+  const token = made.api_key
+  const mail = { ...email('ada@example.com'), from: { email: 'trial@example.com' } }
+  const { results } = await succeed('sendBatch', { body: { messages: [mail] }, token })
+  const params = { ref_id: results[0].ref_id }
+  const state = async () =>
+    (await succeed('getEmail', { params, token })).email.recipients[0].status
+  await expect.poll(state).toBe('delivered')
+  await succeed('simulateEvent', { params, body: { event: 'bounce' }, token })
+}
+
 async function receivedMail(tenant: { readonly tenant_id: string }): Promise<void> {
   const raw = Buffer.from('Content-Disposition: attachment\r\nContent-Type: a/b\r\n\r\nHello')
   const mail = mailboxMail({ tenantId: tenant.tenant_id, raw })
@@ -570,6 +621,10 @@ describe('secret values', () => {
     await succeed('registerWebhook', { body: registration() })
     expect((await call('registerWebhook', { body: registration() })).status).toBe(409)
     const { webhooks } = await succeed('listWebhooks')
+    await useSigning(webhooks[0].webhook_id)
+    await useTemplates()
+    await useAlerts()
+    await useTestMode()
 
     echoTo(200)
     const webhook = { params: { webhook_id: webhooks[0].webhook_id } }
@@ -656,6 +711,8 @@ describe('secret values', () => {
         secondApiKey: 'createApiKey',
         thirdApiKey: 'createKey',
         invitation: 'createUser',
+        signingSecret: 'updateWebhook',
+        nextSigningSecret: 'rotateSigningSecret',
         sessionCookie: 'createSession',
       }
       expect([name, ids]).toEqual([name, expected[name] === undefined ? [] : [expected[name]]])

@@ -17,6 +17,7 @@ import { createKeysInProgress } from '../accept/idempotency.ts'
 import { batchRoutes } from '../batch/routes.ts'
 import { createQueueWakeups } from '../queue/queue-wakeups.ts'
 import { readEmail } from '../record/email-store.ts'
+import { readSmall, type StoredContent } from '../record/stored-content.ts'
 import { sendRoutes } from '../routes.ts'
 import { createTemplate, updateTemplate } from './change-template.ts'
 import { deleteTemplate } from './delete-template.ts'
@@ -83,11 +84,11 @@ async function send(fields: Partial<SendEmailBody>, key?: string) {
 }
 
 async function stored(refId: string) {
-  const { rows } = await database.db.query<{ subject: string; day: string; content: object }>(
-    'select subject, day, content from sending_email where ref_id = $1',
+  const { rows } = await database.db.query<{ subject: string; day: string } & StoredContent>(
+    'select subject, day, content, attachments from sending_email where ref_id = $1',
     [refId],
   )
-  const [email] = rows
+  const [email] = rows.map((row) => ({ ...row, content: readSmall(row) }))
   const record = await readEmail(database.db, 'tn_a', { refId, day: email?.day ?? '' })
   return { ...email, ...record }
 }
