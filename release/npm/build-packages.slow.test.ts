@@ -38,7 +38,7 @@ it('the service has its bundle, its threads and the files that it reads, and not
     ...['bin/postrider.cjs', 'commit'],
     ...['css', 'js', 'svg', 'woff2'].map((type) => `dashboard/assets/*.${type}`),
     ...['dashboard/index.html', 'examples.json', 'lib/*.js'],
-    ...['authenticate', 'callback', 'cli', 'json', 'link', 'parse', 'render', 'scan'].map(
+    ...['authenticate', 'callback', 'cli', 'json', 'link', 'parse', 'raw', 'render', 'scan'].map(
       (name) => `lib/${name}-main.js`,
     ),
     ...['migrations/0001_baseline.sql', 'npm-shrinkwrap.json', 'package.json'],

@@ -338,7 +338,7 @@ export const exact: [
   IsSame<Body, SendEmailInput>,
   IsSame<Body['to'], SendEmailBody['to']>,
   IsSame<Body['send_at'], string | Date | undefined>,
-  IsSame<Body['content'][number]['type'], 'text/html' | 'text/plain'>,
+  IsSame<NonNullable<Body['content']>[number]['type'], 'text/html' | 'text/plain'>,
   IsSame<Answer['ref_id'], string>,
 ] = [true, true, true, true, true]
 
@@ -352,8 +352,8 @@ const email: SendEmailBody = {
 const postrider = new Postrider({ apiKey: 'pr_key', maxRetries: 1 })
 const { recipients } = await postrider.sendEmail(email, { idempotencyKey: 'order-1234' })
 export const statuses = recipients.map(({ status }) => status === 'queued')
-// @ts-expect-error the subject is missing
-await postrider.sendEmail({ from: email.from, to: email.to, content: email.content })
+// @ts-expect-error the sender is missing
+await postrider.sendEmail({ to: email.to, subject: 'Hello', content: email.content })
 // @ts-expect-error no such type of content
 await postrider.sendEmail({ ...email, content: [{ type: 'text/markdown', value: '' }] })
 // @ts-expect-error no such field of an answer

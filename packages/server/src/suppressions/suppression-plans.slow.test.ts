@@ -16,9 +16,8 @@ const MODES: readonly PlanMode[] = ['force_generic_plan', 'force_custom_plan']
 let database: TestDatabase
 beforeAll(async () => {
   database = await createTestDatabase({ poolMax: 1 })
-  const { db } = database
   // Nine tenths of one tenant; a tenth ends by itself, and half of that has ended.
-  await db.query(
+  await database.fill(
     `insert into suppressions_address
        (tenant_id, email_key, email, reason, id, expires_at)
      select case when i % 10 = 0 then 'tn_b' else 'tn_a' end, 'r' || i || '@example.com',

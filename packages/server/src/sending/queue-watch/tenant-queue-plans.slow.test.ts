@@ -18,7 +18,6 @@ const EXACT_MAX = 500
 let database: TestDatabase
 beforeAll(async () => {
   database = await createTestDatabase()
-  const { db } = database
   // Of ten tenants, each with mailers of its own: half of it due.
   const buckets = Array.from({ length: 10 * MAILERS }, (_, i) => bucketOf(`smtp_${i}`))
   const rows = (
@@ -30,9 +29,9 @@ beforeAll(async () => {
        from generate_series(1, ${count}) n`
   const columns =
     'tenant_id, ref_id, n, mailer_id, bucket, is_bulk, due_at, max_attempts, expires_at, content_bytes'
-  await db.query(`insert into sending_queue (${columns}) ${rows(ROWS)}`, [buckets])
-  await db.query(`insert into sending_scheduled (${columns}) ${rows(ROWS / 10)}`, [buckets])
-  await db.query(
+  await database.fill(`insert into sending_queue (${columns}) ${rows(ROWS)}`, [buckets])
+  await database.fill(`insert into sending_scheduled (${columns}) ${rows(ROWS / 10)}`, [buckets])
+  await database.fill(
     `insert into webhooks_stream (tenant_id, webhook_id, bucket, mode, first_failure_at, delivery_id)
      select 'tn_' || n % 10, 'wh_' || n, n % 64, 'array', case when n % 1000 < 10 then now() end, 'd'
        from generate_series(1, 100000) n`,

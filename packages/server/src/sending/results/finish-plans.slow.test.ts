@@ -66,21 +66,20 @@ async function makeDays(): Promise<void> {
 
 /** A month of mail, of which nothing is known. */
 async function fill(): Promise<void> {
-  const { db } = database
-  await db.query(
+  await database.fill(
     `insert into sending_recipient (tenant_id, ref_id, n, day, email, type, status, message_id, created_at)
      select 'tn_a', '0' || md5(day || ' ' || g), 0, day, 'a@example.com', 'to', 'queued', '', now()
        from unnest($1::date[]) as day, generate_series(1, ${ROWS_A_DAY}) g`,
     [days],
   )
-  await db.query(
+  await database.fill(
     `insert into sending_attempt (tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts,
                                   started_at, finished_at, outcome, retry_scheduled)
      select 'tn_a', '0' || md5(day || ' ' || g), 0, 1, day, 'smtp_x', 5, now(), now(), 'accepted', false
        from unnest($1::date[]) as day, generate_series(1, ${ROWS_A_DAY}) g`,
     [days],
   )
-  await db.query(
+  await database.fill(
     `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, is_bulk, due_at,
                                 max_attempts, expires_at, content_bytes)
      select 'tn_a', 'Z' || n, 0, 'smtp_x', 7, false, now() + interval '1 day', 5,

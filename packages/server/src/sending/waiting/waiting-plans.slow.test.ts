@@ -26,30 +26,29 @@ const BASE = ulidAtTime(Date.now()).slice(0, 10)
 let database: TestDatabase
 beforeAll(async () => {
   database = await createSendingDatabase()
-  const { db } = database
   const ids = `'${BASE}' || lpad(e::text, 16, '0')`
   const day = dayOfUlid(`${BASE}${'0'.repeat(16)}`)
   const each = `generate_series(1, ${EMAILS}) e cross join generate_series(0, ${RECIPIENTS - 1}) n`
-  await db.query(
+  await database.fill(
     `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject, content,
                                 max_attempts, expires_at, traceparent, created_at)
      select 'tn_a', ${ids}, $1, 'smtp_a', 'a@example.com', 'News', '{}', 5, now(), '', now()
        from generate_series(1, ${EMAILS}) e`,
     [day],
   )
-  await db.query(
+  await database.fill(
     `insert into sending_recipient (tenant_id, ref_id, n, day, email, type, status, message_id,
                                     created_at)
      select 'tn_a', ${ids}, n, $1, n || '@example.com', 'to', 'deferred', '', now() from ${each}`,
     [day],
   )
-  await db.query(
+  await database.fill(
     `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, due_at, attempt,
                                 max_attempts, expires_at, content_bytes)
      select case when e % 2 = 0 then 'tn_a' else 'tn_b' end, ${ids}, n, 'smtp_a', 1,
             now() + interval '1 hour', 2, 5, now() + interval '3 days', 100 from ${each}`,
   )
-  await db.query(
+  await database.fill(
     `insert into sending_scheduled (tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts,
                                     expires_at, content_bytes)
      select 'tn_a', ${ids}, n, 'smtp_a', 1, now() + interval '1 day', 5, now(), 100
