@@ -79,7 +79,12 @@ export class LimitedParser extends SMTPStream {
       this.chunk = undefined
       this._dataMode = false
       this._remainder = ''
-      chunk.end(() => (rest.length === 0 ? done() : this._write(rest, 'buffer', done)))
+      // In turns of their own, there and back: thousands of tiny chunks may come at once, and each is
+      // taken within the one before it.
+      const later = (error?: Error | null) => void setImmediate(done, error)
+      chunk.end(() =>
+        rest.length === 0 ? done() : setImmediate(() => this._write(rest, 'buffer', later)),
+      )
     })
   }
 }
