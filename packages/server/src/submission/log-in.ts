@@ -81,8 +81,17 @@ export function createLogins(deps: LoginDeps): Logins {
     }
   }
 
+  function forget(connection: Connection): void {
+    const login = logins.get(connection)
+    if (login === undefined) return
+    logins.delete(connection)
+    count(login.identity.tenantId, -1)
+  }
+
   return {
     async logIn(connection, password) {
+      // STARTTLS ends a login from before it: the next one takes its place.
+      forget(connection)
       const found = await examined(connection, password)
       if ('code' in found) {
         observe.login(found === UNKNOWN ? 'wrong' : 'refused')
@@ -110,11 +119,6 @@ export function createLogins(deps: LoginDeps): Logins {
       const found = await examined(connection, logins.get(connection)?.key ?? '')
       return 'code' in found ? found : undefined
     },
-    closed(connection) {
-      const login = logins.get(connection)
-      if (login === undefined) return
-      logins.delete(connection)
-      count(login.identity.tenantId, -1)
-    },
+    closed: forget,
   }
 }

@@ -138,7 +138,7 @@ export class Connection extends SMTPConnection {
     if (!this.mayLogIn) {
       this.send(538, '5.7.11 Log in over TLS: begin with STARTTLS')
       callback()
-    } else if (method.toUpperCase() !== 'LOGIN' || this.session.user !== undefined)
+    } else if (method.toUpperCase() !== 'LOGIN' || this.session.user)
       super.handler_AUTH(command, callback)
     // smtp-server refuses a user name that is empty, which here says as much as any other.
     else if (first !== undefined) this.askForPassword(callback)
@@ -209,7 +209,7 @@ export class Connection extends SMTPConnection {
         next()
       },
     })
-    if (this.facts.isLoginDue && user === undefined) return refuse(530, '5.7.0 Log in first')
+    if (this.facts.isLoginDue && !user) return refuse(530, '5.7.0 Log in first')
     if (envelope.rcptTo.length === 0) return refuse(503, '5.5.1 Error: need RCPT command')
     this.chunked ??= this.beginChunked()
     const { chunked } = this
