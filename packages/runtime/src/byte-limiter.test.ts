@@ -19,6 +19,25 @@ describe('a byte limiter', () => {
     expect(limiter.take('a', 10)).toBe(false)
   })
 
+  it('leaves as much as a caller has for all others, on request', () => {
+    const limiter = createByteLimiter({
+      ...{ bytesMax: 128, bytesOfCallerMax: 64, letsLargeInAlone: false, leavesAsMuch: true },
+    })
+    for (const [caller, bytes] of [
+      ['a', 64],
+      ['b', 32],
+      ['c', 16],
+      ['d', 8],
+    ] as const) {
+      expect(limiter.hasRoom(caller, bytes + 1)).toBe(false)
+      expect(limiter.take(caller, bytes)).toBe(true)
+    }
+    expect(limiter.take('e', 4)).toBe(true)
+    limiter.giveBack('a', 64)
+    expect(limiter.take('b', 2)).toBe(true)
+    expect(limiter.take('e', 33)).toBe(false)
+  })
+
   it('admits a piece larger than the total alone, on request', () => {
     const limiter = createByteLimiter({
       ...{ bytesMax: 100, bytesOfCallerMax: 25, letsLargeInAlone: true },

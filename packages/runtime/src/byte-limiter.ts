@@ -16,6 +16,11 @@ export function createByteLimiter(o: {
   readonly bytesOfCallerMax: number
   /** What is larger than a limit is let in where nothing else is taken; else it would wait for ever. */
   readonly letsLargeInAlone: boolean
+  /**
+   * Nobody has more than is left for others: the first has half at most, the second a quarter, the third
+   * an eighth. So a few who give nothing back leave room for what is small.
+   */
+  readonly leavesAsMuch?: boolean
 }): ByteLimiter {
   /** Without those that have none. */
   const byCaller = new Map<string, number>()
@@ -27,6 +32,8 @@ export function createByteLimiter(o: {
 
   function hasRoom(caller: string, bytes: number): boolean {
     const own = byCaller.get(caller) ?? 0
+    const left = o.bytesMax - takenBytes - bytes
+    if (o.leavesAsMuch === true && own + bytes > left) return false
     return fits(own, bytes, o.bytesOfCallerMax) && fits(takenBytes, bytes, o.bytesMax)
   }
 

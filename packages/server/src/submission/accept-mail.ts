@@ -97,6 +97,12 @@ export async function acceptMessage(
       facts.workLimiter.spend(lineEnds * WORTH.madeLineEnd)
     },
   })
+  let isSubmitted = false
+  /** It takes its memory until it has come to an end, also where its answer did not wait for it. */
+  const releaseAfter = (submitted: Promise<unknown>) => {
+    isSubmitted = true
+    submitted.then(buffer.release, buffer.release)
+  }
   facts.data = { sinceMs: startedMs, bytes: () => stream.byteLength }
   try {
     const received = await receiveMessage(stream, { ...deps, buffer, address: tenantId })
@@ -107,21 +113,24 @@ export async function acceptMessage(
         ? REFUSED[received.kind]
         : bareLineEnds > 0
           ? BARE_LINE_ENDS
-          : await takeWhole(deps, connection, received.raw)
+          : await takeWhole(deps, connection, { raw: received.raw, releaseAfter })
     tell(deps, connection, ended, stream.byteLength, deps.monotonicMs() - startedMs)
     return ended.reply
   } finally {
     facts.data = undefined
     facts.isStoring = false
     facts.idleCommands = 0
-    buffer.release()
+    if (!isSubmitted) buffer.release()
   }
 }
 
 async function takeWhole(
   deps: AcceptMailDeps,
   connection: Connection,
-  raw: Buffer,
+  o: {
+    readonly raw: Buffer
+    readonly releaseAfter: (submitted: Promise<unknown>) => void
+  },
 ): Promise<Ended> {
   const { logins, log, limits, submit } = deps
   const refusal = await logins.checkAgain(connection)
@@ -129,7 +138,8 @@ async function takeWhole(
   const recipients = connection.session.envelope.rcptTo.map(({ address }) => address)
   try {
     const [tenantId, isTest] = [logins.tenantOf(connection), logins.isTest(connection)]
-    const submitted = submit({ tenantId, isTest, raw, recipients })
+    const submitted = submit({ tenantId, isTest, raw: o.raw, recipients })
+    o.releaseAfter(submitted)
     const outcome = await withTimeout(submitted, limits.storeMsMax)
     if (outcome.kind === 'refused') {
       const [code, enhanced] = outcome.isTooLarge ? [552, '5.3.4'] : [550, '5.6.0']

@@ -83,11 +83,12 @@ function createListener(deps: SubmissionDeps, ports: readonly ListenerPort[]) {
   const limits = { ...submissionLimits, ...deps.limits }
   const monotonicMs = () => performance.now()
   const observe = createSubmissionObserver(deps.metrics)
-  // A tenant has half of it at most.
+  // A tenant has half of it at most, and less where others have much.
   const budget = createByteLimiter({
     bytesMax: limits.bytesInTransitMax,
     bytesOfCallerMax: limits.bytesInTransitMax / 2,
     letsLargeInAlone: false,
+    leavesAsMuch: true,
   })
   const wrongKeys = createFailureBudget(WRONG_KEYS)
   const logins = createLogins({ ...deps, limits, observe, wrongKeys })
