@@ -31,7 +31,10 @@ export type RawOutput =
 
 type Pool = ThreadPool<RawJob, RawOutput>
 
-const IN_PLACE_BYTES_MAX = 128 * 1024
+const IN_PLACE_BYTES_MAX = 64 * 1024
+/** Lists of addresses take longer than anything else in a message. */
+const IN_PLACE_HEADER_BYTES_MAX = 8 * 1024
+const HEADER_END = Buffer.from('\r\n\r\n')
 const THREADS = 2
 const TIME_MS = 30_000
 const WAITING_PER_CALLER_MAX = 200
@@ -49,6 +52,13 @@ function createPool(observer: ThreadJobsObserver | undefined): Pool {
   })
 }
 
+/** Whether it takes a few milliseconds at most, whatever is in it. */
+export function isReadInPlace(raw: Buffer): boolean {
+  if (raw.length > IN_PLACE_BYTES_MAX) return false
+  const header = raw.subarray(0, IN_PLACE_HEADER_BYTES_MAX)
+  return raw.length <= IN_PLACE_HEADER_BYTES_MAX || header.includes(HEADER_END)
+}
+
 export function createRawReader(
   o: { readonly observer?: ThreadJobsObserver; readonly pool?: Pool } = {},
 ): RawReader {
@@ -56,7 +66,7 @@ export function createRawReader(
   return {
     ...pool,
     async read(caller, raw, options) {
-      if (raw.length <= IN_PLACE_BYTES_MAX) return readRaw(raw, options)
+      if (isReadInPlace(raw)) return readRaw(raw, options)
       const job = { raw: new Uint8Array(raw), options }
       const outcome = await pool.run(caller, job, [job.raw.buffer])
       if (outcome.kind !== 'done') return SPENT

@@ -21,7 +21,57 @@ function read(text: string): RawMessage {
   return reading.message
 }
 
+const fromOf = (value: string) => {
+  const reading = readingOf(message(`From: ${value}`, '', 'x'))
+  return reading.kind === 'refused' ? reading.problem : reading.message.from.address
+}
+
+describe('the author', () => {
+  it.each([
+    ['a@x.example', 'a@x.example'],
+    ['<a@x.example>', 'a@x.example'],
+    ['Ada <a@X.example>', 'a@x.example'],
+    ['Acme, Inc. <a@x.example>', 'a@x.example'],
+    ['Company: News <a@x.example>', 'a@x.example'],
+    ['b@y.example <a@x.example>', 'a@x.example'],
+    ['"Ada <b@y.example>" <a@x.example> (b@y.example)', 'a@x.example'],
+    ['"A\\" <b@y.example>" <a@x.example>', 'a@x.example'],
+    ['=?utf-8?q?Ad=C3=A4?= <a@x.example>', 'a@x.example'],
+    ['a@\xfcber.example', 'a@xn--ber-goa.example'],
+  ])('of %s is %s', (value, expected) => {
+    expect(fromOf(value)).toBe(expected)
+  })
+
+  it.each([
+    '<a@x.example> <b@y.example>',
+    'Ada <a@x.example> b@y.example',
+    'a@x.example b@y.example',
+    '=?utf-8?q?<b@y.example>?= <a@x.example>',
+    '<a@x.example',
+    '<<a@x.example>>',
+    '<@y.example:a@x.example>',
+    'Ada <a @x.example>',
+    'Ada <a@x.example(c)>',
+    'Ada "b <b@y.example> <a@x.example>',
+    'a@x.example:b@y.example',
+    'group: a@x.example;',
+    '<a@x.example>, group:;',
+    `${'A '.repeat(2_000)}<a@x.example>`,
+  ])('may be another to somebody else, and is refused: %s', (value) => {
+    expect(fromOf(value)).toContain('From that is not of the form Name <address>')
+  })
+})
+
 describe('a message', () => {
+  it('has a bounded number of addresses', () => {
+    const to = (count: number) =>
+      readingOf(message(FROM, `To: ${'a@b.cd, '.repeat(count)}`, '', 'x'))
+    expect(to(3_000).kind).toBe('read')
+    expect(to(3_001)).toMatchObject({
+      problem: 'has more than 3000 addresses in the header field to',
+    })
+  })
+
   it('stays as it is, byte for byte', () => {
     const text = message(
       FROM,

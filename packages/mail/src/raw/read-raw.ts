@@ -4,7 +4,8 @@
  * but for fields that are taken out and a Date where it has none.
  */
 import { createHash } from 'node:crypto'
-import { headerLine, type Mailbox } from '../header-lines.ts'
+import { parseAddress } from '../address.ts'
+import { headerLine } from '../header-lines.ts'
 import { decodeBody } from '../parse/decode-body.ts'
 import { decodeHeaderText, mailboxesOf, readStructured } from '../parse/header-values.ts'
 import {
@@ -18,6 +19,12 @@ import {
 import { readHeaders } from '../parse/read-headers.ts'
 import { type LeafPart, splitParts } from '../parse/split-parts.ts'
 import { problemOfBytes, type RawField, type RawHeader, readRawHeader } from './raw-header.ts'
+
+interface RawMailbox {
+  /** In wire form where it has one, else as it is written. */
+  readonly address: string
+  readonly name?: string
+}
 
 /** Where a part stands. */
 export interface PartPlace {
@@ -39,10 +46,10 @@ export interface RawAttachment {
 export interface RawMessage {
   /** As it is sent, but for what each copy has of its own. */
   readonly message: Buffer
-  readonly from: Mailbox
-  readonly to: readonly Mailbox[]
-  readonly cc: readonly Mailbox[]
-  readonly replyTo?: Mailbox
+  readonly from: RawMailbox
+  readonly to: readonly RawMailbox[]
+  readonly cc: readonly RawMailbox[]
+  readonly replyTo?: RawMailbox
   readonly subject: string
   /** With its angle brackets. */
   readonly messageId?: string
@@ -81,6 +88,15 @@ export interface RawOptions {
 
 const MESSAGE_ID = /^<[!-;=?-~]{1,995}>$/
 const ADDRESSES_CHARS_MAX = 65_536
+/** Three times as many as a message may have. */
+const ADDRESSES_MAX = 3_000
+const AUTHOR_CHARS_MAX = 2_000
+/**
+ * One address alone, or the last thing behind a name, with comments after it. Whoever looks for an address
+ * in anything else may find another than we did.
+ */
+const AUTHOR =
+  /^(?:(?:"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|[^<>()"\\])*<[^<>()",:;\\\s]+>|[^<>()",:;\\\s]+)\s*(?:\((?:[^()\\]|\\.)*\)\s*)*$/
 const CONTROL_CHARS_MAX = 65_536
 const PAGE_BYTES_MAX = 1024 * 1024
 const SEALED =
@@ -115,7 +131,7 @@ function fieldOf({ fields }: RawHeader, name: string): string | undefined {
 }
 
 function readPeople(header: RawHeader) {
-  const found: Record<string, Mailbox[]> = {}
+  const found: Record<string, RawMailbox[]> = {}
   for (const name of ['from', 'to', 'cc', 'reply-to'] as const) {
     const value = fieldOf(header, name)
     if ((value?.length ?? 0) > ADDRESSES_CHARS_MAX)
@@ -124,12 +140,17 @@ function readPeople(header: RawHeader) {
       }
     found[name] = mailboxesOf(value === undefined ? [] : [value]).flatMap(
       ({ email, name: shown }) =>
-        email === '' ? [] : { address: email, ...(shown === '' ? {} : { name: shown }) },
+        email === '' ? [] : { address: wireOf(email), ...(shown === '' ? {} : { name: shown }) },
     )
+    if (found[name].length > ADDRESSES_MAX)
+      return { problem: `has more than ${ADDRESSES_MAX} addresses in the header field ${name}` }
   }
   const [from, ...others] = found.from ?? []
   if (from === undefined) return { problem: 'has no address in a header field From' }
   if (others.length > 0) return { problem: 'has several authors in the header field From' }
+  const author = fieldOf(header, 'from') ?? ''
+  if (author.length > AUTHOR_CHARS_MAX || !AUTHOR.test(author))
+    return { problem: 'has a header field From that is not of the form Name <address>' }
   const messageId = fieldOf(header, 'message-id')
   if (messageId !== undefined && !MESSAGE_ID.test(messageId))
     return { problem: 'has a Message-ID that is no <id@host> of at most 997 characters' }
@@ -141,6 +162,11 @@ function readPeople(header: RawHeader) {
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(messageId === undefined ? {} : { messageId }),
   }
+}
+
+function wireOf(email: string): string {
+  const parsed = parseAddress(email)
+  return parsed.ok ? parsed.address.address : email
 }
 
 function readControls(header: RawHeader, o: RawOptions) {

@@ -11,6 +11,11 @@ export interface Found extends Pick<Bomb, 'make'> {
 }
 
 export const found: readonly Found[] = [
+  ...['a:', 'a@b,', ',', 'a:;', '"'].map((unit) => ({
+    parser: 'the header fields of a submitted message, read in place',
+    name: `a list of recipients of ${unit} alone`,
+    make: (bytes: number) => unit.repeat(bytes / unit.length),
+  })),
   {
     parser: 'a callback of SparkPost',
     name: 'a report of a million empty objects',

@@ -8,6 +8,7 @@ import { encodeHeaderText, mailboxLine, textLine } from '../../../mail/src/heade
 import { classifyImapFailure } from '../../../mail/src/imap/classify-failure.ts'
 import { judgeBounce } from '../../../mail/src/judge-bounce.ts'
 import { parseMessage } from '../../../mail/src/parse/parse-message.ts'
+import { isReadInPlace } from '../../../mail/src/raw/raw-reader.ts'
 import { readRaw } from '../../../mail/src/raw/read-raw.ts'
 import { readCapabilities } from '../../../mail/src/smtp/capabilities.ts'
 import { createLoginRedactor } from '../../../mail/src/smtp/redact-login.ts'
@@ -39,6 +40,13 @@ const RAW_OPTIONS = {
 /** So that it comes as far as the listener lets it, with a sender. */
 const wholeLines = (text: string): string =>
   `From: a@example.com\r\n${text.replaceAll(/\r\n?|\n/g, '\r\n').replaceAll('\0', ' ')}`
+const fieldsOf = (text: string): Buffer => {
+  const value = text.replaceAll(/[\r\n\0]/g, ' ')
+  return bytes(`From: a@example.com\r\nTo: ${value}\r\nSubject: ${value}\r\n\r\n`)
+}
+/** What is longer is read in a thread. */
+const readInPlace = (raw: Buffer): unknown =>
+  isReadInPlace(raw) ? readRaw(raw, RAW_OPTIONS) : undefined
 const ENVELOPE = { remoteIp: '127.0.0.1', helo: 'a', from: '', to: ['a@example.com'], isTls: false }
 const redactor = createLoginRedactor(
   { username: 'user@example.com', password: 'correct horse' },
@@ -63,9 +71,9 @@ export const mailParsers: readonly Parser[] = [
   {
     name: 'a submitted message, read in place',
     kinds: [...MESSAGES, 'authentication header'],
-    bytesMax: 128 * KIB,
+    bytesMax: 64 * KIB,
     thread: 'main',
-    run: (text) => readRaw(bytes(wholeLines(text)), RAW_OPTIONS),
+    run: (text) => readInPlace(bytes(wholeLines(text))),
   },
   {
     name: 'a submitted message',
@@ -75,17 +83,25 @@ export const mailParsers: readonly Parser[] = [
     run: (text) => readRaw(bytes(wholeLines(text)), RAW_OPTIONS),
   },
   {
+    name: 'the header fields of a submitted message, read in place',
+    kinds: ['address list', 'mime message'],
+    bytesMax: 64 * KIB,
+    thread: 'main',
+    run: (text) => readInPlace(fieldsOf(text)),
+  },
+  {
+    name: 'short header fields of a submitted message',
+    kinds: ['address list', 'mime message'],
+    bytesMax: 3.9 * KIB,
+    thread: 'main',
+    run: (text) => readRaw(fieldsOf(text), RAW_OPTIONS),
+  },
+  {
     name: 'the header fields of a submitted message',
     kinds: ['address list', 'mime message'],
     bytesMax: 128 * KIB,
-    thread: 'main',
-    run: (text) => {
-      const value = text.replaceAll(/[\r\n\0]/g, ' ')
-      readRaw(
-        bytes(`From: a@example.com\r\nTo: ${value}\r\nSubject: ${value}\r\n\r\n`),
-        RAW_OPTIONS,
-      )
-    },
+    thread: 'pool',
+    run: (text) => readRaw(fieldsOf(text), RAW_OPTIONS),
   },
   {
     name: 'the digest of a received message',

@@ -8,7 +8,6 @@ import {
   type ChangedPart,
   checkHeader,
   type LinkFinder,
-  parseAddress,
   type RawMessage,
   type RawReader,
   rewriteRaw,
@@ -19,7 +18,7 @@ import { validationError } from '../../platform/errors.ts'
 import type { Logger } from '../../platform/log.ts'
 import { startTrace } from '../../platform/trace.ts'
 import type { QueueWakeups } from '../queue/queue-wakeups.ts'
-import { type EmailContent, isBulk, type Mailbox, type NewEmail } from '../record/email.ts'
+import { type EmailContent, isBulk, type NewEmail } from '../record/email.ts'
 import { planTracking } from '../tracking/plan-tracking.ts'
 import type { AcceptEmails } from './accept-email.ts'
 import { checkEmail, type SendDefaults } from './check-email.ts'
@@ -174,10 +173,10 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
 function toEmail(checked: NewEmail, message: RawMessage): NewEmail {
   const { textPlace, htmlPlace, hasUtf8Header, messageId, replyTo, text, html } = message
   const content: EmailContent = {
-    from: toMailbox(message.from),
-    to: message.to.map(toMailbox),
-    cc: message.cc.map(toMailbox),
-    ...(replyTo === undefined ? {} : { replyTo: toMailbox(replyTo) }),
+    from: message.from,
+    to: message.to,
+    cc: message.cc,
+    ...(replyTo === undefined ? {} : { replyTo }),
     subject: message.subject,
     ...(text === undefined ? {} : { text }),
     ...(html === undefined ? {} : { html }),
@@ -201,14 +200,6 @@ function toEmail(checked: NewEmail, message: RawMessage): NewEmail {
     content,
     recipients: typedRecipients(message, checked.recipients),
     raw: { messageId, isSealed: message.isSealed },
-  }
-}
-
-function toMailbox({ address, name }: RawMessage['from']): Mailbox {
-  const parsed = parseAddress(address)
-  return {
-    address: parsed.ok ? parsed.address.address : address,
-    ...(name === undefined ? {} : { name }),
   }
 }
 

@@ -102,7 +102,7 @@ function tracksOf(value: string | undefined): Record<string, boolean> {
   const names = (value ?? '').split(',').map((name) => name.trim().toLowerCase())
   const settings: Record<string, boolean> = {}
   for (const name of names.filter((one) => one !== '')) {
-    if (!(name in TRACKS))
+    if (!Object.hasOwn(TRACKS, name))
       throw validationError({
         path: 'X-Postrider-Track',
         message: 'must be a list of opens, clicks and unsubscribe, with commas between',
@@ -139,7 +139,7 @@ function onceEach(recipients: readonly string[]): EmailAddressInput[] {
 }
 
 function keysOf(mailboxes: RawMessage['to']): ReadonlySet<string> {
-  return new Set(mailboxes.map(({ address }) => keyOf(address)))
+  return new Set(mailboxes.map(({ address }) => addressKeyOf(address)))
 }
 
 function keyOf(email: string): string {
