@@ -172,6 +172,46 @@ describe('[contract 3.5] a delivery report', () => {
     expect(await world.events()).toHaveLength(1)
   })
 
+  describe('of a message that was handed in with a Message-ID of its own', () => {
+    const messageId = '<one@shop.example.com>'
+    const handIn = async (recipients?: readonly string[]) => {
+      const sent = await send('delivered', 'accepted', recipients)
+      await world.db.query('update sending_recipient set message_id = $2 where ref_id = $1', [
+        sent.refId,
+        messageId,
+      ])
+      return sent
+    }
+
+    it('is about that one, of this tenant alone', async () => {
+      const [other, sent] = [await handIn(), await handIn()]
+      await receive(sent, deliveryReport(sent, { messageId }))
+      await receive(sent, deliveryReport(sent, { messageId, date: '11:00' }))
+      expect(await told(sent)).toEqual([['MAIL_BOUNCE', ['Ada@example.com']]])
+      expect(await statuses(sent)).toEqual(['bounced', 'delivered'])
+      expect(await suppressed(sent)).toEqual([['Ada@example.com', 'bounced']])
+      expect(await told(other)).toEqual([])
+      expect(await suppressed(other)).toEqual([])
+    })
+
+    it('is about the newest where several have it, and about nobody who had no copy', async () => {
+      const old = await handIn()
+      const { tenantId } = old
+      const newRefId = await accept(world.db, { to: [{ email: 'ada@example.com' }] }, tenantId)
+      await world.db.query(
+        `update sending_recipient set message_id = $2, status = 'delivered' where ref_id = $1`,
+        [newRefId, messageId],
+      )
+      await receive(old, deliveryReport(old, { messageId, recipient: 'cy@example.com' }))
+      expect(await told({ tenantId, refId: newRefId })).toEqual([])
+      await receive(old, deliveryReport(old, { messageId, date: '11:00' }))
+      expect(await told({ tenantId, refId: newRefId })).toEqual([
+        ['MAIL_BOUNCE', ['ada@example.com']],
+      ])
+      expect(await told(old)).toEqual([])
+    })
+  })
+
   it('counts once, however it arrives and however often', async () => {
     const sent = await send()
     const report = deliveryReport(sent)

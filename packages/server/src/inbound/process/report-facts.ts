@@ -6,7 +6,8 @@
  * recipient's copy has for itself and which nobody guesses; and unless it names that very recipient
  * (docs/reference/inbound.md#reports-by-mail): a complaint whose recipient is blacked out does nothing. Who
  * has had one copy of an email could still speak for another recipient of the same email, if that one's
- * address is known.
+ * address is known. A message that was handed in with a Message-ID of its own is found by that and the
+ * recipient; where several have both, the newest is meant.
  *
  * What comes back to the return path of one copy is about that copy, whatever it names: the address was
  * made for it, and nobody else makes one.
@@ -28,8 +29,9 @@ export function reportsOf(
   return reports.flatMap((report) => {
     const ref =
       returnedTo ?? refOfMessage(report.originalMessageId) ?? refOfEnvelope(report.envelopeId)
+    const sentAs = ref === undefined ? report.originalMessageId : undefined
     // That a server goes on trying is no end of anything.
-    if (ref === undefined || report.kind === 'deferral') return []
+    if ((ref === undefined && sentAs === undefined) || report.kind === 'deferral') return []
     if (report.recipient === undefined && returnedTo === undefined) return []
     const fact = report.kind === 'bounce' ? bounceOf(report) : complaintOf(report)
     const { reportedAtMicros, recipient, diagnostic, ...rest } = report
@@ -44,6 +46,7 @@ export function reportsOf(
         factId: report.isHard ? `mail ${fact.kind} for good` : `mail ${fact.kind}`,
         atMicros: reportedAtMicros,
         ref,
+        ...(sentAs === undefined ? {} : { providerSendId: sentAs }),
         reason: diagnostic,
         raw: JSON.stringify({ ...rest, recipient, diagnostic }),
       },
