@@ -327,12 +327,31 @@ describe('[contract 11] several processes', () => {
     await set()
     await KINDS.mailer_deactivated()
     let removing: Promise<void> | undefined
+    let isRemoved = false
     const slow: Failpoints = {
       hit(name) {
-        if (name === 'alerts.before_commit') removing = deleteReceiver(deps(), 'tn_a')
+        if (name !== 'alerts.before_commit') return
+        removing = deleteReceiver(deps(), 'tn_a').then(() => {
+          isRemoved = true
+        })
       },
     }
-    await watch({ failpoints: slow }).runOnce()
+    const { db } = world
+    const isWaiting = async () =>
+      (await query("select from pg_stat_activity where wait_event_type = 'Lock'")).rows.length > 0
+    // The look is written when the removal waits for it, or was done without it.
+    const late = {
+      ...db,
+      query: db.query,
+      transaction: (work: Parameters<typeof db.transaction>[0]) =>
+        db.transaction(async (tx) => {
+          const made = await work(tx)
+          if (removing !== undefined)
+            await expect.poll(async () => isRemoved || (await isWaiting())).toBe(true)
+          return made
+        }),
+    } as typeof db
+    await watch({ failpoints: slow, db: late }).runOnce()
     await removing
     expect((await query('select from alerts_delivery')).rows).toEqual([])
     await set()

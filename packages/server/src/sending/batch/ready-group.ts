@@ -73,8 +73,12 @@ export async function readyGroup(
       recipients += ready.request.email.recipients.length
       if (batch.isAtomic) refuseTooMuch(bytes, recipients)
       const original = first && messages[first.place]
-      const isRefused = original === undefined || original instanceof ApiError
-      messages.push(isRefused ? ready : repeat(original, ready, first?.place ?? 0))
+      // A refused message keeps no key: the next one with it is the first.
+      messages.push(
+        first === undefined || original === undefined || !('request' in original)
+          ? ready
+          : repeat(original, ready, first.place),
+      )
     } catch (error) {
       messages.push(toApiError(error))
     }
@@ -112,13 +116,13 @@ function refuseTooMuch(bytes: number, recipients: number): void {
 }
 
 function repeat(
-  original: ReadyMessage | RepeatedMessage,
+  original: ReadyMessage,
   { body, key, request }: ReadyMessage,
   place: number,
 ): RepeatedMessage | ApiError {
-  const first = 'request' in original ? original.request.idempotency : undefined
-  const isSame = first !== undefined && request.idempotency?.bodyHash.equals(first.bodyHash)
-  return isSame === false ? new ApiError('idempotency_mismatch') : { body, key, repeats: place }
+  const [first, again] = [original.request.idempotency, request.idempotency]
+  const isSame = first !== undefined && again?.bodyHash.equals(first.bodyHash) === true
+  return isSame ? { body, key, repeats: place } : new ApiError('idempotency_mismatch')
 }
 
 function sizeOf({ request }: ReadyMessage): number {
