@@ -4,7 +4,7 @@
  */
 
 import type { MessageEventName, SendEmailBody } from '@postrider/contract'
-import { createPhishingScanner } from '@postrider/mail'
+import { createPhishingScanner, createRawReader, createTemplateRenderer } from '@postrider/mail'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '@postrider/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import {
@@ -23,7 +23,9 @@ import type { Logger } from '../src/platform/log.ts'
 import { noDiskGuard } from '../src/platform/process/disk-guard.ts'
 import { adapterOf, createRelayCalls, type DeliverCallback } from '../src/relays/index.ts'
 import { createAcceptEmails } from '../src/sending/accept/accept-email.ts'
+import { createAcceptSubmitted } from '../src/sending/accept/accept-submitted.ts'
 import { checkEmail } from '../src/sending/accept/check-email.ts'
+import { createKeysInProgress } from '../src/sending/accept/idempotency.ts'
 import { createPhishingCheck } from '../src/sending/phishing/check-phishing.ts'
 import { createFreshSettings } from '../src/sending/phishing/fresh-settings.ts'
 import { createQueueWakeups, type QueueWakeups } from '../src/sending/queue/queue-wakeups.ts'
@@ -248,6 +250,37 @@ export async function accept(
     isTest: false,
   })
   return refId
+}
+
+/** A message of a program, with whole line ends; answers its reference. */
+export async function handIn(
+  db: Db,
+  raw: string,
+  recipients: readonly string[],
+  tenantId = 'tn_a',
+): Promise<string> {
+  const [rawReader, templates] = [createRawReader(), createTemplateRenderer()]
+  const submit = createAcceptSubmitted({
+    emails: createAcceptEmails({
+      db,
+      failpoints: { hit: () => undefined },
+      disk: noDiskGuard,
+      usageCounts: noUsageCounts,
+    }),
+    ...{ rawReader, templates },
+    links: { find: async (_, html) => findLinkOffsets(html) },
+    keysInProgress: createKeysInProgress(),
+    wakeups: createQueueWakeups(),
+    defaults: { maxAttempts: 5, expiresInMs: 3 * 86_400_000 },
+    log: silent,
+  })
+  try {
+    const outcome = await submit({ tenantId, isTest: false, raw: Buffer.from(raw), recipients })
+    if (outcome.kind === 'refused') throw new Error(outcome.problem)
+    return outcome.refId
+  } finally {
+    await Promise.all([rawReader.stop(), templates.stop()])
+  }
 }
 
 /** Runs until no row is left in the queue. */

@@ -2,7 +2,7 @@
 import type { SendEmailBody } from '@postrider/contract'
 import PostalMime from 'postal-mime'
 import { expect, it } from 'vitest'
-import { accept, drain, useSending } from '../../../test/sender.ts'
+import { accept, drain, handIn, useSending } from '../../../test/sender.ts'
 import { addMailer } from '../../../test/sending.ts'
 import { buildSentCopy } from './build-sent-copy.ts'
 import { claimSentCopies, discoverSentCopies, type SentCopy } from './copy-jobs-store.ts'
@@ -10,10 +10,12 @@ import { claimSentCopies, discoverSentCopies, type SentCopy } from './copy-jobs-
 const world = useSending()
 
 /** Sends it; answers what its recipients got, and the copy. */
-async function send(change: Partial<SendEmailBody>) {
+const send = (change: Partial<SendEmailBody>) => sendBy(() => accept(world.db, change))
+
+async function sendBy(acceptIt: () => Promise<string>) {
   const server = await world.serve()
   await addMailer(world.db, { port: server.port, configType: 'smtp_imap' })
-  await accept(world.db, change)
+  await acceptIt()
   await drain(world.db, world.sender())
   const copy = await claimCopy()
   const raw = await buildSentCopy(world.db, copy)
@@ -71,6 +73,27 @@ it('has no tracking pixel, tracked link or unsubscribe header', async () => {
   const date = /^Date: .*$/m
   expect(date.exec(raw.toString())?.[0]).toBe(date.exec(sent.toString())?.[0])
 })
+
+it.each([
+  ['with its own Message-ID', 'Message-ID: <own@example.com>\r\n'],
+  ['without a Message-ID', ''],
+])(
+  'of a message that was handed in %s is that message, untracked and with its blind recipients',
+  async (_, id) => {
+    const header = `From: News <news@example.com>\r\nTo: ada@example.com\r\nX-Odd:\tas  it is\r\n${id}Date: x\r\n`
+    const rest = 'Content-Type: text/html\r\n\r\n<p><a href="https://a.example/">a</a></p>\r\n'
+    const asked = 'Bcc: bob@example.com\r\nX-Postrider-Track: opens,clicks,unsubscribe\r\n'
+    const recipients = ['ada@example.com', 'bob@example.com']
+    const { raw, sent, copy } = await sendBy(() =>
+      handIn(world.db, header + asked + rest, recipients),
+    )
+    const bcc = 'Bcc: bob@example.com\r\n'
+    const added = id === '' ? `Message-ID: ${copy.messageId}\r\n` : ''
+    expect(raw.toString()).toBe(bcc + added + header + rest)
+    expect(sent.toString()).toContain('track.example.com')
+    expect(sent.toString()).not.toMatch(/bcc|bob@|x-postrider/i)
+  },
+)
 
 it('is not built when the email was removed', async () => {
   const { copy } = await send({})
