@@ -92,8 +92,8 @@ const ADDRESSES_CHARS_MAX = 65_536
 const ADDRESSES_MAX = 3_000
 const AUTHOR_CHARS_MAX = 2_000
 /**
- * One address alone, or the last thing behind a name, with comments after it. Whoever looks for an address
- * in anything else may find another than we did.
+ * One address alone, or the last thing behind a name, with comments after it. In anything else another
+ * program may find another address.
  */
 const AUTHOR =
   /^(?:(?:"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|[^<>()"\\])*<[^<>()",:;\\\s]+>|[^<>()",:;\\\s]+)\s*(?:\((?:[^()\\]|\\.)*\)\s*)*$/
