@@ -1,6 +1,13 @@
 import type { ListedEvent } from '@postrider/client'
 import { expect, it } from 'vitest'
-import { addEvents, emptyList, eventsKeptMax, recipientOf, textOf } from './event-list.ts'
+import {
+  addEvents,
+  emptyList,
+  eventsKeptMax,
+  gatherEvents,
+  recipientOf,
+  textOf,
+} from './event-list.ts'
 
 const event = (n: number): ListedEvent => ({
   event_id: `evt_${n}`,
@@ -26,6 +33,27 @@ it('forgets the oldest, and does not take them for new', () => {
   const later = addEvents(full, many(eventsKeptMax + 6, 2 * eventsKeptMax))
   expect(later.events).toHaveLength(eventsKeptMax)
   expect(later.ids.size).toBe(eventsKeptMax)
+})
+
+it('hands on what comes in quick succession at once, and of too much the newest', () => {
+  const taken: (readonly ListedEvent[])[] = []
+  const due: (() => void)[] = []
+  const gathered = gatherEvents(
+    (events) => taken.push(events),
+    (run) => due.push(run),
+  )
+  gathered.add(many(1, 2))
+  gathered.add([event(3)])
+  expect([taken.length, due.length]).toEqual([0, 1])
+  due.shift()?.()
+  expect(taken).toEqual([many(1, 3)])
+  for (let n = 0; n <= 2 * eventsKeptMax; n += 1) gathered.add([event(n)])
+  due.shift()?.()
+  expect(taken[1]).toEqual(many(eventsKeptMax + 1, eventsKeptMax))
+  gathered.add([event(4)])
+  gathered.stop()
+  due.shift()?.()
+  expect(taken).toHaveLength(2)
 })
 
 it('reads what rows show, whatever the details hold', () => {

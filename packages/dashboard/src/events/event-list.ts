@@ -2,6 +2,8 @@
 import type { ListedEvent } from '@postrider/client'
 
 export const eventsKeptMax = 1_000
+/** A page that drew each event by itself would keep the processor of a busy tenant's reader. */
+const drawEveryMs = 100
 
 export interface EventList {
   /** Newest first. */
@@ -23,6 +25,36 @@ export function addEvents(list: EventList, arrived: readonly ListedEvent[]): Eve
   if (fresh.length === 0) return list
   const events = [...fresh.toReversed(), ...list.events].slice(0, eventsKeptMax)
   return { events, ids: ids.size <= 2 * eventsKeptMax ? ids : idsOf(events) }
+}
+
+interface Gathered {
+  add(events: readonly ListedEvent[]): void
+  /** Drops what has not been taken. */
+  stop(): void
+}
+
+/** Hands on what has come since the last time, and of more than is kept the newest. */
+export function gatherEvents(
+  take: (events: readonly ListedEvent[]) => void,
+  later: (run: () => void) => unknown = (run) => setTimeout(run, drawEveryMs),
+): Gathered {
+  let waiting: ListedEvent[] = []
+  let isDue = false
+  return {
+    add(events) {
+      waiting.push(...events)
+      if (waiting.length > 2 * eventsKeptMax) waiting = waiting.slice(-eventsKeptMax)
+      if (isDue) return
+      isDue = true
+      later(() => {
+        isDue = false
+        if (waiting.length > 0) take(waiting.splice(0))
+      })
+    },
+    stop() {
+      waiting = []
+    },
+  }
 }
 
 function idsOf(events: readonly ListedEvent[]): ReadonlySet<string> {

@@ -1,7 +1,7 @@
 /** Events as they are committed, and each exactly as a webhook gets it. */
 import type { ListedEvent } from '@postrider/client'
 import { Link, useSearch } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { memo, useEffect, useRef, useState } from 'react'
 import { eventNames } from '../api/names.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
 import { useTenant } from '../session/use-tenant.ts'
@@ -20,6 +20,7 @@ import {
   type EventList,
   emptyList,
   eventsKeptMax,
+  gatherEvents,
   recipientOf,
   textOf,
 } from './event-list.ts'
@@ -122,12 +123,17 @@ function useFeed(isPaused: boolean) {
   useEffect(() => {
     setList(emptyList)
     setGap(undefined)
-    return followEvents(tenantId, {
-      onEvents: (events) => setList((before) => addEvents(before, events)),
+    const gathered = gatherEvents((events) => setList((before) => addEvents(before, events)))
+    const end = followEvents(tenantId, {
+      onEvents: gathered.add,
       onGap: (count) =>
         setGap((before) => (count === null || before === null ? null : (before ?? 0) + count)),
       onState: setState,
     })
+    return () => {
+      end()
+      gathered.stop()
+    }
   }, [tenantId])
   const latest = useRef(list)
   latest.current = list
@@ -185,7 +191,7 @@ function Filters({ search }: { readonly search: LiveSearch }) {
   )
 }
 
-function Event(o: {
+const Event = memo(function Event(o: {
   readonly event: ListedEvent
   readonly isChosen: boolean
   readonly choose: (id: string) => void
@@ -203,7 +209,7 @@ function Event(o: {
       <Time at={textOf(event, 'event_at') || null} />
     </div>
   )
-}
+})
 
 function toneOf({ event, success }: ListedEvent): Tone {
   if (event === 'MAIL_OPENED' || event === 'MAIL_CLICKED') return 'violet'
