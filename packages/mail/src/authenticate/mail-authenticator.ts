@@ -20,12 +20,7 @@ import {
 } from '@postrider/runtime/thread-pool'
 import { createNameServerQuestions, type LookupResolver } from './ask-name-servers.ts'
 import type { AuthenticateThreadData, MeasuredStep } from './authenticate-main.ts'
-import {
-  type AuthenticationJob,
-  authenticateStep,
-  type Client,
-  type Signatures,
-} from './authenticate-step.ts'
+import type { AuthenticationJob, Client, Signatures } from './authenticate-step.ts'
 import { expectedQuestions, withWalks } from './expected-questions.ts'
 import type { Answers } from './lookups.ts'
 import type { Authentication } from './result.ts'
@@ -123,7 +118,8 @@ export function createMailAuthenticator(o: {
   return {
     name: NAME,
     async start() {
-      await Promise.all(all.map((pool) => pool.start()))
+      // Not with the first message, when others wait for the event loop.
+      await Promise.all([loadStep(), ...all.map((pool) => pool.start())])
     },
     async stop() {
       await Promise.all(all.map((pool) => pool.stop()))
@@ -132,7 +128,11 @@ export function createMailAuthenticator(o: {
   }
 }
 
+/** Only where mail is received: it brings much of others. */
+const loadStep = () => import('./authenticate-step.ts')
+
 async function runHere(job: AuthenticationJob): Promise<ThreadOutcome<MeasuredStep>> {
+  const { authenticateStep } = await loadStep()
   return { kind: 'done', output: { ...(await authenticateStep(job)), cpuMs: 0 } }
 }
 

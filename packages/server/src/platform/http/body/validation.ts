@@ -5,6 +5,8 @@
  * text is read as the type its schema names. A refusal names every offending field by its path, a missing one by where it would
  * stand. Checking stops at the first error; only then, and only for a body of modest size, are all
  * errors collected: a hostile body costs no more than a good one.
+ *
+ * A schema is compiled when it is first used: all of them at once would be most of a start.
  */
 import { type FieldError, partialKeyword } from '@postrider/contract'
 import {
@@ -34,21 +36,38 @@ const OPTIONS: Options = {
 }
 
 export function createSchemaCompiler(): (schema: object, part: string) => Check {
-  const strict = boundTextLength(new Ajv(OPTIONS)).addKeyword(partialKeyword)
-  const thorough = boundTextLength(
-    new Ajv({ ...OPTIONS, allErrors: true, verbose: true }),
-  ).addKeyword(partialKeyword)
+  const strict = once(() => createAjv(OPTIONS))
+  const thorough = once(() => createAjv({ ...OPTIONS, allErrors: true, verbose: true }))
 
   return (schema, part) => {
     if (part === 'body')
-      return checkBody(compileNulls(schema), strict.compile(schema), () => thorough.compile(schema))
-    const validate = thorough.compile(schema)
+      return checkBody(
+        compileNulls(schema),
+        once(() => strict().compile(schema)),
+        once(() => thorough().compile(schema)),
+      )
+    const compiled = once(() => thorough().compile(schema))
     const typed = typedOf(schema)
-    return (value) =>
-      validate(readTyped(value, typed)) ||
-      (part === 'params'
-        ? { error: namesNothing(validate.errors) }
-        : refuse(validate.errors, 'query parameter'))
+    return (value) => {
+      const validate = compiled()
+      return (
+        validate(readTyped(value, typed)) ||
+        (part === 'params'
+          ? { error: namesNothing(validate.errors) }
+          : refuse(validate.errors, 'query parameter'))
+      )
+    }
+  }
+}
+
+const createAjv = (options: Options): Ajv =>
+  boundTextLength(new Ajv(options)).addKeyword(partialKeyword)
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 
@@ -96,15 +115,15 @@ function readTyped(value: unknown, typed: Typed): unknown {
 
 function checkBody(
   takeNullsOut: TakeNullsOut | undefined,
-  isValid: ValidateFunction,
-  compileThorough: () => ValidateFunction,
+  compiled: () => ValidateFunction,
+  compiledThorough: () => ValidateFunction,
 ): Check {
-  let thorough: ValidateFunction | undefined
   return (value) => {
     takeNullsOut?.(value)
+    const isValid = compiled()
     if (isValid(value)) return true
     if (countNodes(value, NODES_MAX) >= NODES_MAX) return refuse(isValid.errors, 'field')
-    thorough ??= compileThorough()
+    const thorough = compiledThorough()
     thorough(value)
     return refuse(thorough.errors, 'field')
   }
