@@ -23,18 +23,20 @@ interface BundleOptions {
   readonly entry: string
   /** Where a file or folder of the repository is, as seen from the bundle's folder. */
   readonly files: ReadonlyMap<string, string>
+  /** Packages of others become part of it, too: one file is loaded in place of a thousand. */
+  readonly isWhole?: boolean
 }
 
 const OWN = /^(?:[./]|@postrider\/)/
 const NAMED_FILE = /new URL\(\s*'([^']+)',\s*import\.meta\.url,?\s*\)/g
 
-export async function bundleService({ entry, files }: BundleOptions): Promise<Bundle> {
+export async function bundleService({ entry, files, isWhole }: BundleOptions): Promise<Bundle> {
   const build = await rolldown({
     cwd: root,
     input: { [nameOf(entry)]: entry },
     platform: 'node',
-    external: (id) => !OWN.test(id),
-    plugins: [followNamedFiles(files)],
+    external: (id) => isWhole !== true && !OWN.test(id),
+    plugins: [followNamedFiles(files), ...(isWhole === true ? [takeBuiltins()] : [])],
     onLog: (_level, log) => {
       throw new Error(log.message)
     },
@@ -72,6 +74,20 @@ function followNamedFiles(files: ReadonlyMap<string, string>): Plugin {
         return `new URL('${place}', import.meta.url)`
       })
     },
+  }
+}
+
+/** An import of Node's `http` as a module reads all that it exports, and so loads all of its `fetch`. */
+function takeBuiltins(): Plugin {
+  const mark = '\0builtin:'
+  return {
+    name: 'take-builtins',
+    // The bundler's own module imports that one.
+    resolveId: (id) => (isBuiltin(id) && id !== 'node:module' ? mark + id : null),
+    load: (id) =>
+      id.startsWith(mark)
+        ? `module.exports = process.getBuiltinModule(${JSON.stringify(id.slice(mark.length))})`
+        : null,
   }
 }
 

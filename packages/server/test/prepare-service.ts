@@ -1,16 +1,19 @@
 /**
  * What the slow tests make once for a run instead of at each start of a service: a bundle of the service,
- * and a data directory whose embedded database is migrated and has its day partitions.
+ * a data directory whose embedded database is migrated and has its day partitions, and a PostgreSQL server
+ * with the same.
  *
  * The bundle reads migrations, dashboard and the like where the checkout has them. That the sources start
  * on an empty directory is the matter of `e2e/start.test.ts`.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createEmbeddedPostgres } from '@postrider/embedded-postgres'
+import { findFreePort } from '@postrider/testkit'
 import { runOnServer } from '@postrider/testkit/database'
+import { createPostgresServer } from '@postrider/testkit/postgres-server'
 import pino from 'pino'
 import { bundleService } from '../../../release/npm/bundle.ts'
 import { migrationsDir } from '../src/operator-database.ts'
@@ -31,21 +34,29 @@ const NAMED = [
 ]
 
 export async function setup(): Promise<() => void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'postrider-prepared-'))
-  await Promise.all([makeBundle(), makeDatabase(dataDir)])
-  // Workers inherit them; packages/testkit/src/programs.ts and e2e/world.ts read them.
+  const directory = mkdtempSync(join(tmpdir(), 'postrider-prepared-'))
+  // The servers run as another user where tests run as root.
+  chmodSync(directory, 0o711)
+  const dataDir = join(directory, 'service')
+  mkdirSync(dataDir)
+  const [server] = await Promise.all([makeServer(directory), makeBundle(), makeDatabase(dataDir)])
+  // Workers inherit them; packages/testkit/src/programs.ts and prepared-data.ts read them.
   process.env.BUNDLED_SERVICE = join(root, BUNDLE, 'main.js')
   process.env.PREPARED_DATA = dataDir
-  return () => rmSync(dataDir, { recursive: true, force: true })
+  process.env.PREPARED_SERVER = server
+  return () => rmSync(directory, { recursive: true, force: true })
 }
 
 async function makeBundle(): Promise<void> {
   const { modules } = await bundleService({
     entry: 'packages/server/src/main.ts',
+    isWhole: true,
     files: new Map(NAMED.map((path) => [path, fromBundle(path)])),
   })
   rmSync(join(root, BUNDLE), { recursive: true, force: true })
   mkdirSync(join(root, BUNDLE), { recursive: true })
+  // Otherwise Node finds out by reading them twice.
+  writeFileSync(join(root, BUNDLE, 'package.json'), '{ "type": "module" }')
   for (const [name, code] of modules) writeFileSync(join(root, BUNDLE, name), code)
 }
 
@@ -54,18 +65,34 @@ function fromBundle(path: string): string {
   return path.endsWith('/') ? `${relative}/` : relative
 }
 
+const log = pino({ level: 'silent' })
+
 async function makeDatabase(dataDir: string): Promise<void> {
-  const log = pino({ level: 'silent' })
   const postgres = createEmbeddedPostgres({ dataDir, log })
   await postgres.start()
   try {
-    const url = postgres.url()
-    await migrate({ url, dir: migrationsDir, log })
-    await runOnServer(
-      url,
-      `select platform_ensure_day_partitions(relname::text) from pg_class where relkind = 'p'`,
-    )
+    await fill(postgres.url())
   } finally {
     await postgres.stop()
   }
+}
+
+async function makeServer(directory: string): Promise<string> {
+  const server = createPostgresServer({ directory, port: await findFreePort() })
+  await server.start()
+  try {
+    await fill(server.url)
+  } finally {
+    await server.stop()
+  }
+  return server.data
+}
+
+/** As the first start of a service does. */
+async function fill(url: string): Promise<void> {
+  await migrate({ url, dir: migrationsDir, log })
+  await runOnServer(
+    url,
+    `select platform_ensure_day_partitions(relname::text) from pg_class where relkind = 'p'`,
+  )
 }
