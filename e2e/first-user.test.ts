@@ -16,7 +16,8 @@ let env: Record<string, string>
 let service: RunningService | undefined
 
 beforeEach(async () => {
-  database = await createDatabase({ serverUrl: inject('testDatabase').serverUrl })
+  const { serverUrl, templateWithDays: template } = inject('testDatabase')
+  database = await createDatabase({ serverUrl, template })
   sql = await connectTo(database.url)
   env = {
     DATABASE_URL: database.url,

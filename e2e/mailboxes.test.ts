@@ -27,7 +27,7 @@ let smtpPort: number
 beforeAll(async () => {
   ;[dns, smtpPort] = await Promise.all([createDnsServer(), findFreePort()])
   directory = mkdtempSync(join(tmpdir(), 'postrider-mailboxes-'))
-  postgres = createPostgresServer({ directory, port: await findFreePort() })
+  postgres = createPostgresServer({ directory, port: await findFreePort(), isPrepared: true })
   await postgres.start()
   world = createWorld({
     DATABASE_URL: postgres.url,

@@ -22,7 +22,7 @@ let sql: Awaited<ReturnType<typeof connectTo>>
 let world: World
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'postrider-queue-'))
-  postgres = createPostgresServer({ directory, port: await findFreePort() })
+  postgres = createPostgresServer({ directory, port: await findFreePort(), isPrepared: true })
   await postgres.start()
   world = createWorld({
     DATABASE_URL: postgres.url,

@@ -35,7 +35,7 @@ let directory: string
 let postgres: PostgresServer
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'postrider-traces-'))
-  postgres = createPostgresServer({ directory, port: await findFreePort() })
+  postgres = createPostgresServer({ directory, port: await findFreePort(), isPrepared: true })
   await postgres.start()
 })
 afterAll(async () => {
@@ -53,7 +53,7 @@ async function start(
   processEnv: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string>> = {},
 ): Promise<World> {
-  const database = await createDatabase({ serverUrl: postgres.url })
+  const database = await createDatabase({ serverUrl: postgres.url, template: 'postgres' })
   opened.push(database)
   const world = createWorld(
     { DATABASE_URL: database.url, SECRET_KEYS: secretKeys, ...env },

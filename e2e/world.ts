@@ -75,7 +75,7 @@ type Environment = Readonly<Record<string, string>>
 
 /** `env` without its prefix, `processEnv` by full names: of every process. */
 export function createWorld(env: Environment = {}, processEnv: Environment = {}): World {
-  const dataDir = newDataDir()
+  const dataDir = newDataDir({ hasDatabase: env.DATABASE_URL === undefined })
   const adminToken = randomBytes(24).toString('hex')
   const peers: { close(): Promise<void> }[] = []
   let running: RunningService | undefined
@@ -155,9 +155,9 @@ export function createWorld(env: Environment = {}, processEnv: Environment = {})
 }
 
 /** With a migrated database, where the run has made one (`packages/server/test/prepare-service.ts`). */
-function newDataDir(): string {
+function newDataDir({ hasDatabase }: { readonly hasDatabase: boolean }): string {
   const dataDir = mkdtempSync(join(tmpdir(), 'postrider-e2e-'))
-  copyPreparedData(dataDir)
+  if (hasDatabase) copyPreparedData(dataDir)
   return dataDir
 }
 

@@ -99,6 +99,7 @@ export async function createCluster(o: {
     directory: o.directory,
     port: await findFreePort(),
     settings: databaseSettings,
+    isPrepared: true,
     onLine: keepLine('database'),
   })
 

@@ -53,7 +53,7 @@ export async function createStory(say: (line: string) => void): Promise<Story> {
   const postgres = createPostgresServer({
     directory,
     port: await findFreePort(),
-    settings: { fsync: 'on' },
+    isPrepared: true,
   })
   await postgres.start()
   const inboundPort = await findFreePort()

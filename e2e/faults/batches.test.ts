@@ -16,7 +16,7 @@ let postgres: PostgresServer
 let world: World
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'postrider-batches-'))
-  postgres = createPostgresServer({ directory, port: await findFreePort() })
+  postgres = createPostgresServer({ directory, port: await findFreePort(), isPrepared: true })
   world = createWorld({
     ROLES: 'api',
     DATABASE_URL: postgres.url,

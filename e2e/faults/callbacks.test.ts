@@ -22,7 +22,7 @@ let world: World
 let port: string
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'postrider-callbacks-'))
-  postgres = createPostgresServer({ directory, port: await findFreePort() })
+  postgres = createPostgresServer({ directory, port: await findFreePort(), isPrepared: true })
   dns = await createDnsServer()
   port = String(await findFreePort())
   world = createWorld({

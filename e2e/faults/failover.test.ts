@@ -29,7 +29,11 @@ beforeEach(async () => {
     directories.push(directory)
     return { directory, port: await findFreePort() }
   }
-  primary = createPostgresServer({ ...(await place()), settings: replicatedSettings })
+  primary = createPostgresServer({
+    ...(await place()),
+    settings: replicatedSettings,
+    isPrepared: true,
+  })
   await primary.start()
   replica = await createReplica(primary, await place())
   await replica.start()

@@ -63,7 +63,7 @@ export interface Fleet {
 /** `env`: further settings of every process, without their prefix. */
 export async function createFleet(env: Readonly<Record<string, string>> = {}): Promise<Fleet> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-faults-'))
-  const postgres = createPostgresServer({ directory, port: await findFreePort() })
+  const postgres = createPostgresServer({ directory, port: await findFreePort(), isPrepared: true })
   const world = createWorld(
     {
       ROLES: 'api,dispatcher,janitor',

@@ -19,7 +19,7 @@ let world: World
 let port: string
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'postrider-hits-'))
-  postgres = createPostgresServer({ directory, port: await findFreePort() })
+  postgres = createPostgresServer({ directory, port: await findFreePort(), isPrepared: true })
   port = String(await findFreePort())
   world = createWorld({
     ROLES: 'api,sender,dispatcher,janitor',

@@ -26,7 +26,7 @@ let world: World
 let smtpPort: number
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'postrider-inbound-faults-'))
-  postgres = createPostgresServer({ directory, port: await findFreePort() })
+  postgres = createPostgresServer({ directory, port: await findFreePort(), isPrepared: true })
   dns = await createDnsServer()
   smtpPort = await findFreePort()
   world = createWorld({

@@ -21,7 +21,8 @@ let sql: Client
 let world: World
 beforeEach(async ({ annotate }) => {
   await annotate(`KILL_SEED=${seed}`)
-  database = await createDatabase({ serverUrl: inject('testDatabase').serverUrl })
+  const { serverUrl, templateWithDays: template } = inject('testDatabase')
+  database = await createDatabase({ serverUrl, template })
   sql = await connectTo(database.url)
 })
 afterEach(async () => {

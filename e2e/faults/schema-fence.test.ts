@@ -27,7 +27,7 @@ let env: Record<string, string>
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'postrider-fence-'))
-  postgres = createPostgresServer({ directory, port: await findFreePort() })
+  postgres = createPostgresServer({ directory, port: await findFreePort(), isPrepared: true })
   await postgres.start()
   env = {
     DATABASE_URL: postgres.url,

@@ -9,6 +9,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
+import { copyPreparedServer } from './prepared-data.ts'
 
 export interface PostgresServer {
   readonly url: string
@@ -44,6 +45,8 @@ export interface PostgresServerOptions {
   /** Holds its data, and may hold more. */
   readonly directory: string
   readonly port: number
+  /** Its first start finds the database of a service that has started before, where the run has made one. */
+  readonly isPrepared?: boolean
   /** By their names in `postgresql.conf`. */
   readonly settings?: Readonly<Record<string, string>>
   readonly onLine?: (line: string) => void
@@ -79,7 +82,7 @@ export function createPostgresServer(o: PostgresServerOptions): PostgresServer {
       return child?.pid ?? -1
     },
     async start() {
-      if (!existsSync(data)) await initialise(run, o.directory, data, account)
+      if (!existsSync(data)) await initialise({ ...o, run, data, account })
       const options = Object.entries({ ...o.settings, ...settings, port: String(o.port) })
       process.once('exit', endWithUs)
       child = run('postgres', ['-D', data, ...options.flatMap(([k, v]) => ['-c', `${k}=${v}`])])
@@ -113,14 +116,20 @@ export function createPostgresServer(o: PostgresServerOptions): PostgresServer {
   }
 }
 
-async function initialise(
-  run: (program: string, args: readonly string[]) => ChildProcess,
-  directory: string,
-  data: string,
-  account: Account,
-): Promise<void> {
+async function initialise({
+  directory,
+  isPrepared = false,
+  run,
+  data,
+  account,
+}: PostgresServerOptions & {
+  readonly run: (program: string, args: readonly string[]) => ChildProcess
+  readonly data: string
+  readonly account: Account
+}): Promise<void> {
   chmodSync(directory, 0o711)
   mkdirSync(data, { mode: 0o700 })
+  if (isPrepared && copyPreparedServer(data)) return
   if (process.getuid?.() === 0) chownSync(data, account.uid ?? 0, account.gid ?? 0)
   const initdb = run('initdb', [
     '-D',
