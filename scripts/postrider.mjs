@@ -15,7 +15,12 @@ const prepare = async () => {
 if (await succeeds(prepare)) {
   const node = join(root, 'node_modules', '.bin', 'node')
   const cli = join(root, 'packages', 'server', 'bin', 'postrider.mjs')
-  const child = spawn(node, [cli, ...process.argv.slice(2)], { stdio: 'inherit' })
+  // Compiling is half of a start.
+  const env = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node-compile') }
+  const child = spawn(node, [cli, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { ...env, ...process.env },
+  })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('close', (code, signal) => {
     process.exitCode = signal ? 1 : (code ?? 1)
