@@ -34,6 +34,8 @@ const ofProcesses = {
   // Processes start, and a busy machine takes its time for that.
   testTimeout: 120_000,
   hookTimeout: 120_000,
+  // A look asks a service or a browser, which have the same processor.
+  expect: { poll: { interval: 50, timeout: 20_000 } },
 }
 
 // Workers, and the services and servers that tests start, load compiled modules instead of compiling them.
@@ -51,8 +53,15 @@ if (process.env.TMPDIR === undefined && existsSync(memory)) {
 }
 
 /** The longest files first: one that starts last is waited for alone. */
-const LONGEST =
-  /\/e2e\/(?:crash|bombs|faults)\/|\/bombs\/|\/inbound\.test\.ts$|\/dashboard\/(?:screens-|long-lists|roles)/
+const LONGEST = new RegExp(
+  [
+    '/e2e/(?:crash|bombs|faults)/',
+    '/e2e/(?:traces|start|refused-start|send-queue|reference|first-user|inbound)\\.test',
+    '/e2e/dashboard/(?:screens|long-lists|roles|operator|mailers|login|hostile)\\.test',
+    '/server/test/bombs/',
+    '/(?:[a-z]+-plans|find-logs|build-dashboard)\\.slow\\.test',
+  ].join('|'),
+)
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => (LONGEST.test(moduleId) ? 0 : 1)
