@@ -1,6 +1,6 @@
 /**
- * A tour of every screen, with a story behind it. The screens of one person share a page, which logs in once and
- * is judged after each screen.
+ * A tour of every screen, with a story behind it, which all tours of a file share. The screens of one person share
+ * a page, which logs in once and is judged after each screen.
  */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -8,6 +8,13 @@ import { browserHindrance } from '../browser.ts'
 import { type OpenOptions, settle } from './scene.ts'
 import { fillIn, type Screen, screens } from './screens.ts'
 import { createStory, type Story } from './story.ts'
+
+let telling: Promise<Story> | undefined
+const tellOnce = () => {
+  telling ??= createStory(() => undefined)
+  return telling
+}
+afterAll(async () => (await telling)?.destroy())
 
 export function describeTour(
   name: string,
@@ -24,9 +31,9 @@ export function describeTour(
       let story: Story
       let opened: { readonly as: Screen['as']; readonly page: Page } | undefined
       beforeAll(async () => {
-        story = await createStory(() => undefined)
+        story = await tellOnce()
       }, 300_000)
-      afterAll(() => story?.destroy())
+      afterAll(() => story?.scene.closePages())
       afterEach(async () => expect(await story.scene.complaints()).toEqual([]))
 
       async function visit(path: string, as: Screen['as'] = 'owner'): Promise<Page> {
