@@ -17,12 +17,15 @@ import { createWorld, type Tenant, type World, waitForEvents } from './world.ts'
 const FROM = 'news@sender.test'
 const secretKeys = `k1:${randomBytes(32).toString('base64')}`
 const CALLER = '00f067aa0ba902b7'
-/** Prints when a module of OpenTelemetry is looked for. The library of the metrics asks for the API, whatever we do. */
+/**
+ * Prints when a module of OpenTelemetry is looked for, or the one that holds it in a bundle. The library of the
+ * metrics asks for the API, whatever we do.
+ */
 const WATCH = `--import=data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
   registerHooks({ resolve(specifier, context, next) {
     const isOurs = !context.parentURL?.includes('/prom-client/')
-    if (isOurs && specifier.includes('opentelemetry')) process.stderr.write('loads ' + specifier + '\\n')
+    if (isOurs && /opentelemetry|export-spans/.test(specifier)) process.stderr.write('loads ' + specifier + '\\n')
     return next(specifier, context)
   } })
 `)}`
