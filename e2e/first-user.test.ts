@@ -40,7 +40,7 @@ async function start(): Promise<string | undefined> {
   await service.process.waitForLine(/Postrider is running\./)
   const { lines } = service.process
   // The text is printed at once, and what ends it belongs to every start.
-  await service.process.waitForLine(/another: npx postrider key create|There is no tenant yet/)
+  await service.process.waitForLine(/another: (?:npx )?postrider key create|There is no tenant yet/)
   return lines.find((line) => LINK.test(line))?.trim()
 }
 

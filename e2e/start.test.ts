@@ -77,7 +77,7 @@ describe('a database that does not exist yet', () => {
     cleanups.push(() => running.kill())
     await relayTo(serverUrl, port)
     await running.waitForLine(/"msg":"service\.started"/)
-    await running.waitForLine(/npx postrider tenant create/)
+    await running.waitForLine(/postrider tenant create NAME/)
     expect(await running.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 

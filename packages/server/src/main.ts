@@ -54,7 +54,7 @@ import { partitionedTables } from './retention-days.ts'
 import { sealedColumns } from './sealed-columns.ts'
 import { createWaitingServer } from './startup-server.ts'
 import { ensureFirstTenant, hasAnyTenant } from './tenants/index.ts'
-import { welcome } from './welcome.ts'
+import { commandOf, welcome } from './welcome.ts'
 
 const CONNECT_RETRY_MS = 1_000
 const CONNECT_FOR_MS = 60_000
@@ -133,12 +133,14 @@ export async function serve(config: Config, print: (text: string) => void): Prom
       welcome({
         url: publicUrlOf(config.host, port),
         inboundPort: inbound?.port,
+        submissionPorts: app.submissionAddresses().map(({ port }) => port),
         roles: rolesOf(config),
         hasDashboard: config.dashboard === 'on',
         dataDir: embedded === undefined ? undefined : config.dataDir,
         apiKey: newApiKey,
         hasTenant: await hasAnyTenant(app.db),
         setupUrl: await makeSetupLink(app, config),
+        command: commandOf(readEnv()),
       }),
     )
     log.info({ signal: await signal }, 'service.stopping')

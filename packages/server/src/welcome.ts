@@ -3,17 +3,25 @@ export interface WelcomeFacts {
   readonly url: string
   /** Of the SMTP listener, where there is one. */
   readonly inboundPort: number | undefined
+  /** On which programs hand in mail. */
+  readonly submissionPorts: readonly number[]
   /** Those that do something. */
   readonly roles: readonly string[]
   /** Where its role is `api`. */
   readonly hasDashboard: boolean
-  /** Named in the configuration, without anything behind them in this version. */
   readonly dataDir: string | undefined
   /** Only on the first start: it cannot be shown again. */
   readonly apiKey: string | undefined
   readonly hasTenant: boolean
   /** While there is no user. */
   readonly setupUrl: string | undefined
+  /** By which the command line is called. */
+  readonly command: string
+}
+
+/** In an image, a Debian package or a global installation there is no npx. */
+export function commandOf(env: Readonly<Record<string, string | undefined>>): string {
+  return env.npm_command === undefined ? 'postrider' : 'npx postrider'
 }
 
 export function welcome(o: WelcomeFacts): string {
@@ -29,42 +37,49 @@ export function welcome(o: WelcomeFacts): string {
     ...(o.inboundPort === undefined
       ? []
       : [`  Inbound    SMTP on port ${o.inboundPort}: inbound domains need it as port 25`]),
+    ...(o.submissionPorts.length === 0
+      ? []
+      : [
+          `  Submission SMTP for programs on port ${o.submissionPorts.join(' and ')}: an API key is the password`,
+        ]),
     `  Roles      ${o.roles.join(', ') || 'none'}`,
     ...(o.dataDir === undefined ? [] : [`  Data       ${o.dataDir} (embedded PostgreSQL)`]),
     '',
   ]
-  if (o.apiKey === undefined && !o.hasTenant)
-    lines.push(
-      'There is no tenant yet. Create one, with its first API key:',
-      '',
-      '  npx postrider tenant create NAME',
-      '',
-    )
-  if (isApi && o.apiKey === undefined && o.hasTenant)
-    lines.push('API keys are shown once; another: npx postrider key create TENANT_ID', '')
-  if (o.setupUrl !== undefined)
-    lines.push(
-      'There is no user of the dashboard yet. This link makes the first one, within an hour:',
-      '',
-      `  ${o.setupUrl}`,
-      '',
-      'Another link: npx postrider user invite',
-      '',
-    )
   if (o.apiKey !== undefined)
     lines.push(
-      'The tenant "default" was made. Its API key, shown only now:',
+      'The API key of the tenant "default", for your programs. It is shown only now:',
       '',
       `  ${o.apiKey}`,
       '',
-      'Register a webhook, configure your SMTP server, and send a first email:',
+      'To send from here, put your mail server and addresses into these two and paste them:',
       '',
       ...firstSteps(o.url, o.apiKey),
       '',
     )
+  // At the first start the last of all: a person at a terminal sees the end.
+  if (o.setupUrl !== undefined)
+    lines.push(
+      'Begin in a browser. This link makes the first user of the dashboard, within an hour:',
+      '',
+      `  ${o.setupUrl}`,
+      '',
+      `The dashboard leads to the first mail. Another link: ${o.command} user invite`,
+      '',
+    )
+  if (o.apiKey === undefined && !o.hasTenant)
+    lines.push(
+      'There is no tenant yet. Create one, with its first API key:',
+      '',
+      `  ${o.command} tenant create NAME`,
+      '',
+    )
+  if (isApi && o.apiKey === undefined && o.hasTenant)
+    lines.push(`API keys are shown once; another: ${o.command} key create TENANT_ID`, '')
   return `${lines.join('\n')}\n`
 }
 
+/** Webhooks come later: an address that does not answer would be refused. */
 function firstSteps(url: string, apiKey: string): string[] {
   const curl = (path: string, body: object) =>
     [
@@ -73,13 +88,6 @@ function firstSteps(url: string, apiKey: string): string[] {
       `  -d '${JSON.stringify(body)}'`,
     ].join('\n')
   return [
-    curl('/v1/webhook/register', {
-      webhook_url: 'https://example.com/postrider',
-      event: 'EMAIL_EVENT',
-      method: 'POST',
-      webhook_options: { events: { delivery: true, smtp_error: true, bounce: true } },
-    }),
-    '',
     curl('/v1/smtp', {
       name: 'My mail server',
       email: 'me@example.com',

@@ -288,7 +288,7 @@ async function checkMigrations(db: Db): Promise<Finding> {
     if (!(error instanceof SchemaBehindError))
       return { check: 'migrations', state: 'failed', detail: reasonOf(error) }
     const behind = error.isEmpty ? 'not migrated yet' : 'not up to date yet'
-    const detail = `${behind}; npm start or npx postrider migrate does it`
+    const detail = `${behind}; a start or postrider migrate does it`
     return { check: 'migrations', state: 'warning', detail }
   }
 }

@@ -14,7 +14,7 @@ export const fixes: Readonly<Record<string, string>> = {
   'inbound host': 'Set POSTRIDER_INBOUND_HOST to a name that has an address.',
   database: 'Check POSTRIDER_DATABASE_URL, and that PostgreSQL 15 or later runs and answers.',
   durability: 'Set fsync, synchronous_commit and full_page_writes to on in PostgreSQL.',
-  migrations: 'Run npx postrider migrate, or start the service.',
+  migrations: 'Run postrider migrate, or start the service.',
   'sealed secrets': 'Add the missing key to POSTRIDER_SECRET_KEYS; see docs/operations/secrets.md.',
   sender: 'Start a process with the role sender on this database.',
   dispatcher: 'Start a process with the role dispatcher on this database.',
