@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import ts from 'typescript'
+import { packageFacts } from './package-facts.ts'
 import { commentsOf, type OpenApi, printComment, printContract } from './print-contract.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -160,14 +161,15 @@ function readPackageJson(): PackageJson {
 }
 
 function packageJson(): string {
-  const { name, version, description, license, type, exports } = readPackageJson()
+  const { type, exports } = readPackageJson()
   const targets = Object.entries(exports).map(([entry, source]) => {
     const file = (kind: string) => source.replace('./src/', `./${kind}/`).replace(/\.ts$/, '')
     const target = (kind: string) => ({ types: `${file(kind)}.d.ts`, default: `${file(kind)}.js` })
     return [entry, { import: target('esm'), require: target('cjs') }]
   })
   const built = {
-    ...{ name, version, description, license, type },
+    ...packageFacts('packages/client'),
+    type,
     // For tools that do not read `exports`.
     ...{ main: './cjs/index.js', types: './cjs/index.d.ts' },
     exports: { ...Object.fromEntries(targets), './package.json': './package.json' },

@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { packageFacts } from '../../scripts/package-facts.ts'
 import { type Arch, buildApp, date, sourceDate } from '../app/build-app.ts'
 import { readPackageJson, root } from '../npm/project.ts'
 
@@ -113,7 +114,7 @@ interface Control {
 function writeControl(dir: string, { arch, version, installedKiB }: Control): void {
   for (const script of ['postinst', 'prerm', 'postrm']) place(script, join(dir, script), 0o755)
   write(join(dir, 'conffiles'), '/etc/postrider/postrider.env\n')
-  const { description } = readPackageJson('.')
+  const { description, homepage } = packageFacts('.')
   const fields = {
     Package: 'postrider',
     Version: version,
@@ -124,6 +125,7 @@ function writeControl(dir: string, { arch, version, installedKiB }: Control): vo
     Recommends: 'ca-certificates',
     Section: 'mail',
     Priority: 'optional',
+    Homepage: homepage,
     Description: `${description}\n It has its own Node.js and, where no other database is configured, its own PostgreSQL.`,
   }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\n`)

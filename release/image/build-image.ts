@@ -17,6 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { packageFacts } from '../../scripts/package-facts.ts'
 import { type Arch, buildApp, sourceDate } from '../app/build-app.ts'
 import { readCommit, readPackageJson } from '../npm/project.ts'
 import { addDebianFiles, DEBIAN_ARCH } from './debian.ts'
@@ -148,6 +149,7 @@ function configOf(o: { version: string; description: string; created: string }):
     revision: readCommit(),
     created: o.created,
     licenses: 'Apache-2.0',
+    source: packageFacts('.').repository.url.replace(/^git\+|\.git$/g, ''),
   }
   return {
     User: `${USER}:${USER}`,

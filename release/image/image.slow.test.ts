@@ -95,6 +95,7 @@ describe.skipIf(lacking !== undefined)('the container image', () => {
     expect(config.Labels).toMatchObject({
       'org.opencontainers.image.version': readPackageJson('.').version,
       'org.opencontainers.image.revision': readCommit(),
+      'org.opencontainers.image.source': 'https://github.com/postrider/postrider',
     })
   })
 

@@ -88,6 +88,20 @@ it('the same sources give the same bytes', async () => {
     expect(readFileSync(again[name].path).equals(readFileSync(path)), name).toBe(true)
 })
 
+it('every package says where its source is, who may use it, and what it is about', () => {
+  const { repository, homepage, bugs } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  )
+  const folders = { postrider: undefined, client: 'packages/client', testkit: 'packages/testkit' }
+  for (const [name, directory] of Object.entries(folders)) {
+    const manifest = JSON.parse(read(name as keyof typeof folders, 'package.json'))
+    expect(manifest).toMatchObject({ homepage, bugs, license: 'Apache-2.0' })
+    expect(manifest.repository).toEqual({ ...repository, ...(directory && { directory }) })
+    expect(manifest.keywords).toContain('email')
+    expect(manifest.engines.node).toMatch(/^>=/)
+  }
+})
+
 it('the service depends on exact versions, and its lock file has all of them', () => {
   const manifest = JSON.parse(read('postrider', 'package.json'))
   const { packages: locked } = JSON.parse(read('postrider', 'npm-shrinkwrap.json'))

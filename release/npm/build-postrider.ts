@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, posix } from 'node:path'
+import { packageFacts } from '../../scripts/package-facts.ts'
 import { bundleService } from './bundle.ts'
 import { readCommit, readPackageJson, root, toJson } from './project.ts'
 import { writeShrinkwrap } from './shrinkwrap.ts'
@@ -85,7 +86,6 @@ function write(path: string, text: string | undefined, from = ''): void {
 
 /** Package.json, and where in the repository each dependency is from. */
 function describe(packages: readonly string[]) {
-  const { version, description, license } = readPackageJson('.')
   const declared = BUNDLED.flatMap((folder) => {
     const { dependencies = {} } = readPackageJson(folder)
     return Object.entries(dependencies).map(([name, exact]) => ({ name, exact, folder }))
@@ -98,7 +98,7 @@ function describe(packages: readonly string[]) {
   const embedded = 'packages/embedded-postgres'
   const { optionalDependencies = {} } = readPackageJson(embedded)
   const manifest = {
-    ...{ name: 'postrider', version, description, license },
+    ...packageFacts('.'),
     type: 'module',
     bin: { postrider: './bin/postrider.cjs' },
     exports: { './package.json': './package.json' },

@@ -5,7 +5,8 @@
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ts from 'typescript'
-import { readPackageJson, root, toJson } from './project.ts'
+import { packageFacts } from '../../scripts/package-facts.ts'
+import { root, toJson } from './project.ts'
 
 const folder = join(root, 'packages/testkit')
 const entries = ['published.ts', 'sink-main.ts'].map((name) => join(folder, 'src', name))
@@ -20,9 +21,8 @@ export function buildTestkit(outDir: string): void {
   chmodSync(join(outDir, sink), 0o755)
   copyFileSync(join(folder, 'README.md'), join(outDir, 'README.md'))
   copyFileSync(join(root, 'LICENSE'), join(outDir, 'LICENSE'))
-  const { name, version, description, license } = readPackageJson('packages/testkit')
   const manifest = {
-    ...{ name, version, description, license },
+    ...packageFacts('packages/testkit'),
     type: 'module',
     bin: { 'postrider-sink': `./${sink}` },
     exports: {

@@ -52,7 +52,17 @@ describe('the package that npm pack makes', () => {
     expect(readdirSync(join(project, 'node_modules/@postrider'))).toEqual(['client'])
     expect(readdirSync(join(project, 'node_modules')).filter(isVisible)).toEqual(['@postrider'])
     expect(Object.keys(JSON.parse(read('package.json')))).toEqual([
-      ...['name', 'version', 'description', 'license', 'type', 'main', 'types'],
+      ...[
+        'name',
+        'version',
+        'description',
+        'keywords',
+        'license',
+        'homepage',
+        'bugs',
+        'repository',
+      ],
+      ...['type', 'main', 'types'],
       ...['exports', 'files', 'sideEffects', 'engines'],
     ])
     expect(files().filter((file) => !/(\.js|\.d\.ts)$/.test(file))).toEqual([
