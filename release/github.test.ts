@@ -190,9 +190,13 @@ describe('forms', () => {
     expect(errorsOf(issue, { ...form, body: [{ type: 'text', attributes: {} }] })).not.toEqual([])
   })
 
-  it('allow no issue without a form', () => {
-    expect(parse(read('.github/ISSUE_TEMPLATE/config.yml'))).toEqual({
-      blank_issues_enabled: false,
-    })
+  it('allow no issue without a form, and lead weaknesses to the private one', () => {
+    const config = parse(read('.github/ISSUE_TEMPLATE/config.yml'))
+    const { homepage } = JSON.parse(read('package.json'))
+    const link = Type.Object({ name: text, url: text, about: text }, closed)
+    const shape = { blank_issues_enabled: Type.Literal(false), contact_links: Type.Array(link) }
+    expect(errorsOf(Type.Object(shape, closed), config)).toEqual([])
+    const [weakness] = config.contact_links
+    expect(weakness.url).toBe(homepage.replace('#readme', '/security/advisories/new'))
   })
 })
