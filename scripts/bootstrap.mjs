@@ -66,7 +66,7 @@ function writeStamp() {
 }
 
 async function installPackages(nameWorker) {
-  console.error('Installing packages (once; about a minute) ...')
+  console.error('Installing packages (once; one to three minutes) ...')
   const code = await runNpm(
     ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'],
     nameWorker,
