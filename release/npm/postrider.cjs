@@ -8,7 +8,8 @@ var isOld = found[0] < wanted[0] || (found[0] === wanted[0] && found[1] < wanted
 
 if (isOld) {
   process.stderr.write(
-    `Postrider needs Node.js ${wanted.join('.')} or later; this is ${found.join('.')}.\n`,
+    `Postrider needs Node.js ${wanted.join('.')} or later; this is ${found.join('.')}.\n` +
+      'Install a newer one, or use the container image or the Debian package, which have their own.\n',
   )
   process.exitCode = 1
 } else {

@@ -122,7 +122,9 @@ describe('the installed service', () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     expect({ status, stdout, stderr }).toEqual({
       ...{ status: 1, stdout: '' },
-      stderr: 'Postrider needs Node.js 22.19.0 or later; this is 20.20.2.\n',
+      stderr:
+        'Postrider needs Node.js 22.19.0 or later; this is 20.20.2.\n' +
+        'Install a newer one, or use the container image or the Debian package, which have their own.\n',
     })
   })
 
