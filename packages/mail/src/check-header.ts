@@ -8,8 +8,11 @@
 import { checkHeaderText } from './address.ts'
 
 const NAME_CHARS_MAX = 76
-/** Lines may be folded only at spaces and must stay below 998 characters (RFC 5322 §2.1.1). */
-const UNFOLDABLE = /\S{901}/
+/**
+ * Lines may be folded only at spaces and must stay below 998 characters (RFC 5322 §2.1.1). Looked for from
+ * the beginning of a word: from within it, time would grow with its square.
+ */
+const UNFOLDABLE = /(?<!\S)\S{901}/
 /** Structured fields that cannot hold encoded words. */
 const ASCII_ONLY: ReadonlySet<string> = new Set(['in-reply-to', 'references'])
 const FIELD_NAME = /^[!-9;-~]+$/

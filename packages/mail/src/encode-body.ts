@@ -90,10 +90,12 @@ export async function joinInTurns(parts: readonly Buffer[]): Promise<Buffer> {
   let at = 0
   let turnAt = COPIED_BYTES
   for (const part of parts) {
-    at += part.copy(joined, at)
-    if (at < turnAt) continue
-    turnAt = at + COPIED_BYTES
-    await setImmediate()
+    for (let from = 0; from < part.length; from += COPIED_BYTES) {
+      at += part.copy(joined, at, from, from + COPIED_BYTES)
+      if (at < turnAt) continue
+      turnAt = at + COPIED_BYTES
+      await setImmediate()
+    }
   }
   return joined
 }

@@ -23,7 +23,7 @@ const CRLF = '\r\n'
 const LINE_CHARS = 76
 const WORD_CHARS_MAX = 52
 const PLAIN = /^[\t\x20-\x7e]*$/
-const UNFOLDABLE = /\S{900}/
+const UNFOLDABLE = /(?<!\S)\S{900}/
 const CONTROLS = /[^\P{Cc}\t\r\n]/u
 /** Alone it cannot be mistaken for two, or for a name (RFC 5322 §3.4). */
 const BARE_ADDRESS = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/

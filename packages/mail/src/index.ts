@@ -61,9 +61,9 @@ export {
   splitAtPlaceholders,
 } from './placeholders.ts'
 export { type ChangedPart, prepareRaw, rewriteRaw } from './raw/prepare-raw.ts'
-export { attachmentsOfRaw } from './raw/raw-attachments.ts'
+export { fileOfRaw } from './raw/raw-attachments.ts'
 export { createRawReader, type RawReader } from './raw/raw-reader.ts'
-export type { PartPlace, RawMessage, RawReading } from './raw/read-raw.ts'
+export type { FilePlace, PartPlace, RawMessage, RawReading } from './raw/read-raw.ts'
 export type { MailReport } from './reports/mail-report.ts'
 export type { LinkOffsets } from './rewrite/find-link-offsets.ts'
 export { createLinkFinder, type LinkFinder } from './rewrite/link-finder.ts'

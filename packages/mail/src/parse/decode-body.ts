@@ -42,26 +42,33 @@ function isBase64(byte: number): boolean {
 
 /** Some mailers pad every line: after `=` a new group begins. */
 function decodePadded(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(Math.ceil(bytes.length / 4) * 3)
-  let length = 0
+  return createBase64Decoder()(bytes)
+}
+
+/** Of bytes that come in slices, cut anywhere. */
+export function createBase64Decoder(): (slice: Uint8Array) => Uint8Array<ArrayBuffer> {
   let bits = 0
   let held = 0
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] ?? 0
-    if (byte === EQUALS) {
-      bits = 0
-      held = 0
-      continue
+  return (slice) => {
+    const out = new Uint8Array(Math.ceil((slice.length + 3) / 4) * 3)
+    let length = 0
+    for (let i = 0; i < slice.length; i++) {
+      const byte = slice[i] ?? 0
+      if (byte === EQUALS) {
+        bits = 0
+        held = 0
+        continue
+      }
+      const value = BASE64_VALUES[byte] ?? NONE
+      if (value === NONE) continue
+      held = ((held << 6) | value) & 0xfff
+      bits += 6
+      if (bits < 8) continue
+      bits -= 8
+      out[length++] = held >> bits
     }
-    const value = BASE64_VALUES[byte] ?? NONE
-    if (value === NONE) continue
-    held = ((held << 6) | value) & 0xfff
-    bits += 6
-    if (bits < 8) continue
-    bits -= 8
-    out[length++] = held >> bits
+    return out.slice(0, length)
   }
-  return out.slice(0, length)
 }
 
 function decodeQuotedPrintable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -3,10 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { composeMessage } from '../build-message.ts'
 import { createPlaceholders } from '../placeholders.ts'
 import { prepareRaw, rewriteRaw } from './prepare-raw.ts'
-import { attachmentsOfRaw } from './raw-attachments.ts'
+import { fileOfRaw } from './raw-attachments.ts'
 import { type RawMessage, readRaw } from './read-raw.ts'
 
-const OPTIONS = { controlPrefix: 'x-p-', textBytesMax: 1_000_000, date: new Date(0) }
+const OPTIONS = {
+  controlPrefix: 'x-p-',
+  textBytesMax: 1_000_000,
+  textCharsMax: 1_000_000,
+  date: new Date(0),
+}
 const ID = 'one'
 const message = (...lines: readonly string[]) => `${lines.join('\r\n')}\r\n`
 
@@ -114,12 +119,11 @@ it('changes parts of a multipart in their places', async () => {
   const after = text.slice(text.indexOf('\r\n--b\r\nContent-Type: application/pdf'))
   expect(rewritten.toString().endsWith(after)).toBe(true)
   expect(rewritten.toString()).toContain('\r\npreamble\r\n--b\r\n')
-  expect(await attachmentsOfRaw(rewritten)).toEqual([
-    {
-      filename: 'a.pdf',
-      type: 'application/pdf',
-      disposition: 'attachment',
-      content: Buffer.from('abc').toString('base64'),
-    },
+  const [file, ...others] = again.attachments
+  if (file === undefined) throw new Error('no file')
+  expect([file, others]).toMatchObject([
+    { filename: 'a.pdf', type: 'application/pdf', disposition: 'attachment', size: 3 },
+    [],
   ])
+  expect(await fileOfRaw(rewritten, file.place)).toBe(Buffer.from('abc').toString('base64'))
 })

@@ -1,50 +1,46 @@
 /**
- * The files of a message that was read before, for those who build a message of their own from its parts:
- * in base64, one after another, with turns of the event loop between.
+ * The content of files of a message that was read before, for those who build a message of their own from its
+ * parts: in base64, in slices, with turns of the event loop between.
  */
 import { setImmediate } from 'node:timers/promises'
-import { decodeBody } from '../parse/decode-body.ts'
-import { encodingOf, PARSE_LIMITS } from '../parse/parse-message.ts'
-import { readHeaders } from '../parse/read-headers.ts'
-import { type LeafPart, splitParts } from '../parse/split-parts.ts'
-import { describeFile, divideParts } from './read-raw.ts'
+import { createBase64Decoder, decodeBody } from '../parse/decode-body.ts'
+import type { FilePlace } from './read-raw.ts'
 
-export interface RawFile {
-  readonly filename: string
-  readonly type: string
-  readonly disposition: 'attachment' | 'inline'
-  readonly contentId?: string
-  /** Base64 without white space. */
-  readonly content: string
-}
+const SLICE_BYTES = 256 * 1024
+const LF = 0x0a
+const EQUALS = 0x3d
 
-/** Whole groups of base64. */
-const SLICE_BYTES = 3 * 256 * 1024
-
-export async function attachmentsOfRaw(message: Buffer): Promise<readonly RawFile[]> {
-  const limits = { bytesMax: message.length, fieldsMax: Number.POSITIVE_INFINITY }
-  const { parts } = splitParts(message, readHeaders(message, 0, limits), PARSE_LIMITS)
-  const files: RawFile[] = []
-  for (const part of divideParts(parts).others) {
-    const { filename, type, disposition, contentId } = describeFile(part)
-    files.push({
-      filename: filename === '' ? 'attachment' : filename,
-      type,
-      disposition,
-      ...(contentId === null ? {} : { contentId }),
-      content: await base64Of(part),
-    })
-    await setImmediate()
-  }
-  return files
-}
-
-async function base64Of(part: LeafPart): Promise<string> {
-  const bytes = Buffer.from(decodeBody(part.bytes, encodingOf(part)))
+/** Base64 without white space. */
+export async function fileOfRaw(
+  message: Buffer,
+  { at, end, encoding }: FilePlace,
+  sliceBytes = SLICE_BYTES,
+): Promise<string> {
+  const bytes = message.subarray(at, end)
+  const decode = encoding === 'base64' ? createBase64Decoder() : undefined
   let text = ''
-  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    text += bytes.toString('base64', at, Math.min(bytes.length, at + SLICE_BYTES))
+  /** Less than a group of base64. */
+  let rest = Buffer.alloc(0)
+  for (let from = 0; from < bytes.length; ) {
+    const to =
+      encoding === 'quoted-printable' ? cutLines(bytes, from, sliceBytes) : from + sliceBytes
+    const slice = bytes.subarray(from, to)
+    const decoded = Buffer.concat([rest, decode?.(slice) ?? decodeBody(slice, encoding)])
+    const whole = decoded.length - (decoded.length % 3)
+    text += decoded.toString('base64', 0, whole)
+    rest = decoded.subarray(whole)
+    from = to
     await setImmediate()
   }
-  return text
+  return text + rest.toString('base64')
+}
+
+/** Behind a line; of one that is longer, not within what stands for a byte. */
+function cutLines(bytes: Buffer, from: number, sliceBytes: number): number {
+  const to = from + sliceBytes
+  if (to >= bytes.length) return bytes.length
+  const line = bytes.lastIndexOf(LF, to - 1)
+  if (line >= from) return line + 1
+  const code = bytes.lastIndexOf(EQUALS, to - 1)
+  return code > from && code > to - 3 ? code : to
 }

@@ -5,6 +5,7 @@ import { type RawMessage, readRaw } from './read-raw.ts'
 const OPTIONS = {
   controlPrefix: 'x-postrider-',
   textBytesMax: 1_000,
+  textCharsMax: 800,
   date: new Date('2026-11-28T12:00:00Z'),
 }
 const DATE = 'Date: Sat, 28 Nov 2026 11:00:00 +0000'
@@ -60,6 +61,22 @@ describe('the author', () => {
   ])('may be another to somebody else, and is refused: %s', (value) => {
     expect(fromOf(value)).toContain('From that is not of the form Name <address>')
   })
+})
+
+it('keeps the beginnings of pages, all of them together a bounded part of it', () => {
+  const page = '--b\r\nContent-Type: image/svg+xml\r\n\r\n'
+  const pages = Array.from({ length: 8 }, () => `${page}${'x'.repeat(1024 * 1024)}\r\n`).join('')
+  const whole = `${FROM}\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n${pages}--b--\r\n`
+  const { attachments } = read(whole)
+  expect(attachments.map(({ content }) => Buffer.from(content, 'base64').length)).toEqual(
+    Array(8).fill(512 * 1024),
+  )
+})
+
+it('refuses more text than an email may have', () => {
+  const refused = readingOf(message(FROM, '', 'x'.repeat(900)))
+  expect(refused).toMatchObject({ kind: 'refused', isTooLarge: true })
+  expect(refused).toHaveProperty('problem', expect.stringContaining('800 characters'))
 })
 
 describe('a message', () => {

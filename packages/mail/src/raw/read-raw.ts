@@ -39,8 +39,16 @@ export interface RawAttachment {
   readonly size: number
   readonly disposition: 'attachment' | 'inline'
   readonly contentId: string | null
-  /** Of a page alone, which is as good as a link: base64. */
+  /** Of a page alone, which is as good as a link: its beginning, in base64. */
   readonly content: string
+  /** Where its content stands in the message, encoded as it came. */
+  readonly place: FilePlace
+}
+
+export interface FilePlace {
+  readonly at: number
+  readonly end: number
+  readonly encoding: string
 }
 
 export interface RawMessage {
@@ -81,7 +89,10 @@ export type RawReading =
 export interface RawOptions {
   /** Of the fields that are taken out and asked. */
   readonly controlPrefix: string
+  /** Of all texts, encoded as they came. */
   readonly textBytesMax: number
+  /** Of the plain text, and of the HTML. */
+  readonly textCharsMax: number
   /** Where the message has no date. */
   readonly date: Date
 }
@@ -99,6 +110,8 @@ const AUTHOR =
   /^(?:(?:"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|[^<>()"\\])*<[^<>()",:;\\\s]+>|[^<>()",:;\\\s]+)\s*(?:\((?:[^()\\]|\\.)*\)\s*)*$/
 const CONTROL_CHARS_MAX = 65_536
 const PAGE_BYTES_MAX = 1024 * 1024
+/** All pages of a message: they are kept beside it. */
+const PAGES_BYTES_MAX = 4 * 1024 * 1024
 const SEALED =
   /^(?:multipart\/(?:signed|encrypted)|application\/(?:x-)?pkcs7-mime|application\/pgp-encrypted)$/
 const SEALED_TEXT = /^-----BEGIN PGP (?:SIGNED )?MESSAGE-----/m
@@ -228,17 +241,24 @@ function readContent(
   )
   if (textBytes > o.textBytesMax)
     return {
-      ...refuse(`has more than ${o.textBytesMax} bytes of text`),
+      kind: 'refused',
+      problem: `has more than ${o.textBytesMax} bytes of text`,
       isTooLarge: true,
-    } as RawReading
+    }
   const text = joined(shown['text/plain'], false)
   const html = joined(shown['text/html'], true)
+  if (Math.max(text?.length ?? 0, html?.length ?? 0) > o.textCharsMax)
+    return {
+      kind: 'refused',
+      problem: `has more than ${o.textCharsMax} characters of plain text or of HTML`,
+      isTooLarge: true,
+    }
   const types = [...multiparts, ...leaves.map(({ type }) => type.value)]
   const headers = header.fields.flatMap((field) =>
     field.name === 'bcc' || isControl(field, o) ? [] : [[field.label, field.value] as const],
   )
   const subject = decodeHeaderText(fieldOf(header, 'subject') ?? '')
-  const attachments = others.map(toAttachment)
+  const attachments = toAttachments(message, others)
   return {
     kind: 'read',
     message: {
@@ -268,7 +288,7 @@ function readContent(
 }
 
 /** What is read, and what is a file. */
-export function divideParts(leaves: readonly LeafPart[]) {
+function divideParts(leaves: readonly LeafPart[]) {
   const shown = { 'text/plain': [] as LeafPart[], 'text/html': [] as LeafPart[] }
   const others: LeafPart[] = []
   for (const part of leaves) {
@@ -302,8 +322,28 @@ function placeOf<K extends 'textPlace' | 'htmlPlace'>(
   return { [key]: place } as { readonly [key in K]?: PartPlace }
 }
 
-/** Of a part, but for its content. */
-export function describeFile(part: LeafPart): Omit<RawAttachment, 'size' | 'content'> {
+function toAttachments(message: Buffer, parts: readonly LeafPart[]): RawAttachment[] {
+  const files = parts.map((part) => ({ part, file: describeFile(part) }))
+  const pages = files.filter(({ file }) => isPage(file)).length
+  const pageBytesMax = Math.min(PAGE_BYTES_MAX, Math.floor(PAGES_BYTES_MAX / Math.max(1, pages)))
+  return files.map(({ part, file }) => {
+    const [encoding, at] = [encodingOf(part), part.bytes.byteOffset - message.byteOffset]
+    const content = decodeBody(part.bytes, encoding)
+    const page = isPage(file) ? content.subarray(0, pageBytesMax) : new Uint8Array()
+    return {
+      ...file,
+      size: content.length,
+      content: Buffer.from(page).toString('base64'),
+      place: { at, end: at + part.bytes.length, encoding },
+    }
+  })
+}
+
+function isPage({ type, filename }: ReturnType<typeof describeFile>): boolean {
+  return PAGE_TYPE.test(type) || PAGE_NAME.test(filename)
+}
+
+function describeFile(part: LeafPart): Omit<RawAttachment, 'size' | 'content' | 'place'> {
   const contentId = part.headers.find(({ name }) => /^content-id$/i.test(name))?.value ?? ''
   const isInline = part.disposition.value === 'inline'
   return {
@@ -311,17 +351,6 @@ export function describeFile(part: LeafPart): Omit<RawAttachment, 'size' | 'cont
     type: part.type.value.slice(0, 200),
     disposition: isInline ? 'inline' : 'attachment',
     contentId: contentId === '' ? null : contentId.replace(/^<|>$/g, ''),
-  }
-}
-
-function toAttachment(part: LeafPart): RawAttachment {
-  const content = decodeBody(part.bytes, encodingOf(part))
-  const file = describeFile(part)
-  const isPage = PAGE_TYPE.test(file.type) || PAGE_NAME.test(file.filename)
-  return {
-    ...file,
-    size: content.length,
-    content: isPage ? Buffer.from(content.subarray(0, PAGE_BYTES_MAX)).toString('base64') : '',
   }
 }
 

@@ -35,6 +35,7 @@ const MESSAGES = [
 const RAW_OPTIONS = {
   controlPrefix: 'x-postrider-',
   textBytesMax: 10 * MIB,
+  textCharsMax: 5 * MIB,
   date: new Date(0),
 }
 /** So that it comes as far as the listener lets it, with a sender. */

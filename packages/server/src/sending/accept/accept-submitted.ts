@@ -3,7 +3,8 @@
  * sendEmail, by the same rules, which goes out as it was given. Its bytes are stored beside what is in it.
  */
 import { createHash } from 'node:crypto'
-import { contentBytesMax } from '@postrider/contract'
+import { setImmediate } from 'node:timers/promises'
+import { contentBytesMax, contentLengthMax } from '@postrider/contract'
 import {
   type ChangedPart,
   checkHeader,
@@ -66,6 +67,7 @@ export interface AcceptSubmittedDeps {
 
 /** Shown with the email. */
 const HEADERS_SHOWN_MAX = 100
+const HEADERS_LOOKED_AT_MAX = 200
 
 export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitted {
   const { emails, keysInProgress, links, log, rawReader, templates, wakeups } = deps
@@ -74,6 +76,7 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
     rawReader.read(tenantId, raw, {
       controlPrefix,
       textBytesMax: contentBytesMax,
+      textCharsMax: contentLengthMax,
       date: new Date(),
     })
 
@@ -83,6 +86,8 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
     const key = readIdempotencyKey(message.controls[`${controlPrefix}idempotency-key`])
     const checked = toEmail(checkEmail(body, deps.defaults), message)
     const ofMode = key && keyOfMode(key, isTest)
+    // Texts of megabytes were looked through for what they may not hold.
+    await setImmediate()
     return await keysInProgress.run(tenantId, ofMode, async () => {
       const { template_data: data } = body
       const rendered =
@@ -181,6 +186,7 @@ function toEmail(checked: NewEmail, message: RawMessage): NewEmail {
     ...(text === undefined ? {} : { text }),
     ...(html === undefined ? {} : { html }),
     headers: message.headers
+      .slice(0, HEADERS_LOOKED_AT_MAX)
       .filter(([name, value]) => checkHeader(name, value) === undefined)
       .slice(0, HEADERS_SHOWN_MAX),
     attachments: message.attachments.map(({ contentId, ...one }) => ({

@@ -1,15 +1,15 @@
 /** The message of an email, made ready for all its recipients and attempts. */
 import {
-  attachmentsOfRaw,
   type ChangedPart,
   type CopyParts,
+  fileOfRaw,
   type PreparedMessage,
   prepareMessage,
   prepareRaw,
   textOfHtml,
 } from '@postrider/mail'
 import { isDomainMailer } from '../../mailers/index.ts'
-import type { EmailContent } from '../record/email.ts'
+import type { Attachment, EmailContent } from '../record/email.ts'
 import { markEmail } from '../tracking/mark-email.ts'
 import type { TrackingUrls } from '../tracking/tracking-urls.ts'
 import { prepareRelayMail, type ReadyForRelay } from './prepare-relay-mail.ts'
@@ -55,8 +55,7 @@ export async function prepareEmail(
     const { rawBytes: handedIn } = content
     if (handedIn === undefined) return prepareRelayMail(urls, email, content, textOf)
     // A provider builds the message itself, of its parts.
-    const attachments = await attachmentsOfRaw(handedIn)
-    const parts = { ...content, attachments }
+    const parts = { ...content, attachments: await filesOf(handedIn, content) }
     return { ...prepareRelayMail(urls, email, parts, textOf), toScan: scanOnce(content) }
   }
   const { tenantId, refId, createdAt } = email
@@ -90,6 +89,18 @@ export async function prepareEmail(
     showsUtf8Address: shown.some((mailbox) => needsSmtpUtf8(mailbox?.address ?? '')),
     toScan: scanOnce(content),
   }
+}
+
+/** Of a message that was handed in. */
+async function filesOf(handedIn: Buffer, { attachments }: EmailContent): Promise<Attachment[]> {
+  const files: Attachment[] = []
+  for (const { place, filename, ...rest } of attachments)
+    files.push({
+      ...rest,
+      filename: filename === '' ? 'attachment' : filename,
+      content: place === undefined ? rest.content : await fileOfRaw(handedIn, place),
+    })
+  return files
 }
 
 /** Of a message that was handed in: those that tracking writes into, and only where it does. */

@@ -4,7 +4,7 @@
  * headers.
  */
 import type { RecipientType } from '@postrider/contract'
-import type { LinkOffsets, PartPlace } from '@postrider/mail'
+import type { FilePlace, LinkOffsets, PartPlace } from '@postrider/mail'
 import { timeOfUlid } from '../../platform/ids.ts'
 
 export interface Mailbox {
@@ -20,8 +20,9 @@ export interface Attachment {
   readonly type?: string
   readonly disposition?: 'attachment' | 'inline'
   readonly contentId?: string
-  /** Of what is in the raw message alone, and not in `content`. */
+  /** Of what is in the raw message alone, and not in `content`: its size, and where it stands. */
   readonly size?: number
+  readonly place?: FilePlace
 }
 
 /** A message that was handed in whole. It goes out as it is, but for tracking. */

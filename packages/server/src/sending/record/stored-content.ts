@@ -2,6 +2,7 @@
  * How an email's content is stored: as JSON, compressed, and its attachments beside it as the bytes that their
  * base64 stands for, one after the other. PostgreSQL neither parses nor compresses them again.
  */
+import { setImmediate } from 'node:timers/promises'
 import { compress, decompress, decompressShort } from '../../platform/values/zstd.ts'
 import type { Attachment, EmailContent } from './email.ts'
 
@@ -42,6 +43,9 @@ export async function storeContent(
   }
 }
 
+/** What is longer is written, and encoded, in turns of the event loop. */
+const JSON_CHARS_IN_TURN = 1024 * 1024
+
 /** A message that was handed in stands where attachments stand: it has them. Of these, pages are kept for scans. */
 async function storeRaw({ rawBytes: _, ...whole }: EmailContent, raw: Buffer) {
   const attachments = whole.attachments.map(({ content, size = 0, ...rest }) => ({
@@ -49,7 +53,9 @@ async function storeRaw({ rawBytes: _, ...whole }: EmailContent, raw: Buffer) {
     bytes: size,
     ...(content === '' ? {} : { page: content }),
   }))
-  const plain = Buffer.from(JSON.stringify({ ...whole, attachments }))
+  const json = JSON.stringify({ ...whole, attachments })
+  if (json.length > JSON_CHARS_IN_TURN) await setImmediate()
+  const plain = Buffer.from(json)
   return {
     content: await compress(plain),
     attachments: raw,
