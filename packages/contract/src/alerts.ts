@@ -25,6 +25,8 @@ export const bounceRateOfMin = 100
 export const complaintRateMax = 0.001
 export const complaintRateOfMin = 1_000
 export const quotaNearShare = 0.8
+/** Of one receiver. Of more, the oldest are given up. */
+export const alertsWaitingMax = 1_000
 
 const kind = Type.Enum([...alertKinds])
 const kinds = (description: string) =>

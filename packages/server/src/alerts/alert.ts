@@ -23,9 +23,8 @@ export interface Condition extends ConditionKey {
 /** What a look saw of one kind. */
 export interface Sight {
   readonly kind: AlertKind
+  /** All that are open and go on are among them (`platform/limits/case-limits.ts`). */
   readonly conditions: readonly Condition[]
-  /** False: there may be more. What was not seen may go on. */
-  readonly isWhole: boolean
 }
 
 export interface Episode extends Condition {

@@ -28,6 +28,9 @@ beforeEach(async () => {
     ...['webhooks_stream', 'webhooks_subscription', 'webhooks_open', 'domains_domain'],
     ...['tenants_usage', 'tenants_tenant', 'platform_counter', 'platform_counter_change'],
   )
+  await world.db.query(
+    `insert into tenants_tenant (tenant_id, name) values ('tn_a', 'A'), ('tn_b', 'B')`,
+  )
 })
 afterEach(() => receiver.close())
 
@@ -115,9 +118,7 @@ const KINDS: Readonly<
     return { subject: 'tn_a', end: () => count({ delivered: 200 }) }
   },
   async quota_near() {
-    await query(
-      `insert into tenants_tenant (tenant_id, name, queued_max) values ('tn_a', 'A', 100)`,
-    )
+    await query(`update tenants_tenant set queued_max = 100 where tenant_id = 'tn_a'`)
     await query(`insert into tenants_usage (tenant_id, queued) values ('tn_a', 80)`)
     return { subject: 'queued_max', end: () => query('update tenants_usage set queued = 71') }
   },
@@ -245,9 +246,94 @@ describe('[contract 11] an alert', () => {
     const { end } = await KINDS.mailer_deactivated()
     await lookAfter(0)
     await end()
-    await lookAfter(0, { rowsMax: 0 })
+    // No database reads so many rows: the look fails.
+    await lookAfter(0, { rowsMax: -1 })
     await deliver()
     expect(states()).toEqual(['mailer_deactivated begun'])
+  })
+
+  it('is over when it is, whatever number of others its tenant has', async () => {
+    await set()
+    const bounds = { rowsMax: 6, rowsPerTenantMax: 3 }
+    for (let i = 0; i < 5; i += 1)
+      await addMailer(world.db, { email: `m${i}@example.com`, mailerId: `smtp_${i}` })
+    const become = (state: string, ids: readonly string[]) =>
+      query('update mailers_mailer set state = $1 where mailer_id = any($2)', [state, ids])
+    await become('deactivated', ['smtp_0', 'smtp_1', 'smtp_2', 'smtp_3', 'smtp_4'])
+    await lookAfter(0, bounds)
+    await deliver()
+    const begun = told().map(([, , subject]) => String(subject))
+    expect(begun).toHaveLength(3)
+    // The others come to the fore, and hide nothing that is open.
+    await query('update mailers_mailer set state_changed_at = now() where mailer_id <> all($1)', [
+      begun,
+    ])
+    await lookAfter(0, bounds)
+    await deliver()
+    expect(told()).toHaveLength(3)
+    await become('active', begun.slice(0, 2))
+    await lookAfter(0, bounds)
+    await deliver()
+    const others = ['smtp_0', 'smtp_1', 'smtp_2', 'smtp_3', 'smtp_4'].filter(
+      (one) => !begun.includes(one),
+    )
+    expect(told().slice(3).sort()).toEqual(
+      [
+        ...begun.slice(0, 2).map((one) => ['mailer_deactivated', 'over', one]),
+        ...others.map((one) => ['mailer_deactivated', 'begun', one]),
+      ].sort(),
+    )
+  })
+
+  it('of a late queue is told although another tenant has more late ones', async () => {
+    await set('tn_b', ['queue_late'])
+    await set('tn_a', ['queue_late'])
+    for (const [i, tenantId] of ['tn_a', 'tn_a', 'tn_a', 'tn_b'].entries()) {
+      const from = { email: `m${i}@example.com` }
+      await addMailer(world.db, { tenantId, email: from.email, mailerId: `smtp_${i}` })
+      await accept(world.db, { from }, tenantId)
+    }
+    await query(
+      `update sending_queue set due_at = now() - (case tenant_id when 'tn_a' then 900 else 300 end) * interval '1 s'`,
+    )
+    const bounds = { rowsMax: 3, rowsPerTenantMax: 2 }
+    for (const s of [0, 60, 60]) await lookAfter(s, bounds)
+    await deliver()
+    expect(told()).toContainEqual(['queue_late', 'begun', 'smtp_3'])
+    expect(told()).toHaveLength(3)
+  })
+
+  it('of a quota is told although another tenant has more of them', async () => {
+    await set('tn_b', ['quota_near'])
+    await set('tn_a', ['quota_near'])
+    await query('update tenants_tenant set queued_max = 100, storage_bytes_max = 100')
+    await query(
+      `insert into tenants_usage (tenant_id, queued, storage_bytes) values ('tn_a', 90, 90), ('tn_b', 90, 0)`,
+    )
+    await lookAfter(0, { rowsMax: 2 })
+    const { rows } = await query('select tenant_id from alerts_episode order by 1')
+    expect(rows).toEqual([{ tenant_id: 'tn_a' }, { tenant_id: 'tn_b' }])
+  })
+
+  it('is written when something of it changes, and not at each look', async () => {
+    await set()
+    const { end } = await KINDS.webhook_failing()
+    const written = async () =>
+      (await query('select xmin::text as written from alerts_episode')).rows
+    const look = async () => {
+      await query(`update alerts_watch set due_at = now()`)
+      await watch().runOnce()
+      return written()
+    }
+    const first = await look()
+    expect(await look()).toEqual(first)
+    await query(`update alerts_episode set since = now() - interval '60 s'`)
+    const told = await look()
+    expect(await look()).toEqual(told)
+    await end()
+    const gone = await look()
+    expect(gone).not.toEqual(told)
+    expect(await look()).toEqual(gone)
   })
 })
 
@@ -467,6 +553,36 @@ describe('[contract 11] a receiver that is down', () => {
     expect(told().map(([, state]) => state)).toEqual(['begun', 'over'])
     expect(await showReceiver(deps(), 'tn_a')).toMatchObject({ waiting: 0 })
   })
+})
+
+it('[contract 11] a receiver has a bound of what waits for it: the oldest are given up', async () => {
+  await set()
+  for (let i = 0; i < 5; i += 1) {
+    await addMailer(world.db, { email: `m${i}@example.com`, mailerId: `smtp_${i}` })
+    await query(`update mailers_mailer set state = 'deactivated' where mailer_id = $1`, [
+      `smtp_${i}`,
+    ])
+    await lookAfter(0, { waitingMax: 3 })
+  }
+  expect(await showReceiver(deps(), 'tn_a')).toMatchObject({ waiting: 3 })
+  await deliver()
+  expect(told().map(([, , subject]) => subject)).toEqual(['smtp_2', 'smtp_3', 'smtp_4'])
+})
+
+it('[contract 11] a tenant that is being deleted gets no rows by a look that began before', async () => {
+  await set()
+  await set(operator)
+  await KINDS.mailer_deactivated()
+  let deleting: Promise<unknown> | undefined
+  const late: Failpoints = {
+    hit(name) {
+      if (name === 'alerts.after_look')
+        deleting = query(`update tenants_tenant set state = 'deleting' where tenant_id = 'tn_a'`)
+    },
+  }
+  await watch({ failpoints: late, db: waitingFor(() => deleting) }).runOnce()
+  for (const table of ['alerts_delivery', 'alerts_episode'])
+    expect((await query(`select from ${table}`)).rows, table).toEqual([])
 })
 
 describe('[contract 11] the receiver', () => {

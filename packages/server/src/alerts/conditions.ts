@@ -1,8 +1,9 @@
 /**
  * Looks for what goes wrong (docs/reference/alerts.md): of the tenants whose alerts somebody gets, or of all.
  *
- * Each look is bounded in rows and time. One that fails, or that finds more than it may read, ends nothing:
- * what it has not seen may go on. Sums and quotas move slowly, and are read once a minute.
+ * Each look is bounded in rows, of all tenants and of each, and in time. What is open is read before what is new.
+ * So one that finds more than it may read begins fewer alerts, and ends all that are over. One that fails ends
+ * nothing. Sums and quotas move slowly, and are read once a minute.
  */
 import {
   type AlertKind,
@@ -17,32 +18,36 @@ import { findDeactivated, findHeldOf, findLate } from '../mailers/index.ts'
 import { readTenantSums } from '../platform/counters/counter-store.ts'
 import { type Db, readInOrder, type Tx } from '../platform/db/index.ts'
 import { bucketCount } from '../platform/db/leases.ts'
+import type { CaseLimits } from '../platform/limits/case-limits.ts'
 import type { DiskGuard } from '../platform/process/disk-guard.ts'
 import { discoverQueues, findBlamedOf } from '../sending/index.ts'
 import { findUsedQuotas } from '../tenants/index.ts'
 import { listFailing } from '../webhooks/index.ts'
-import { type Condition, operator, type Sight } from './alert.ts'
+import { type Condition, type ConditionKey, keyOf, operator, type Sight } from './alert.ts'
 
 export interface LookDeps {
   readonly db: Db
   readonly disk: Pick<DiskGuard, 'isOpen'>
   /** A look that fails says so here. */
   readonly onFailed: (kinds: readonly AlertKind[], error: unknown) => void
+  /** A look finds more than it may read: of a tenant, or of all where there is none. */
+  readonly onTooMany: (kind: AlertKind, tenantId: string | undefined) => void
   readonly rowsMax?: number
+  readonly rowsPerTenantMax?: number
 }
 
 export interface LookScope {
   /** Null: all tenants. */
   readonly tenantIds: readonly string[] | null
-  /** What is open already is over only well below its limit. */
-  readonly isOpen: (kind: AlertKind, tenantId: string, subject: string) => boolean
+  readonly open: readonly ConditionKey[]
   /** With what is read once a minute. */
   readonly isWithSlow: boolean
   readonly now: Date
 }
 
-/** Of one kind. */
-const ROWS_MAX = 1_000
+/** Of one kind. Beyond it, what is open would end before it is over. */
+const ROWS_MAX = 10_000
+const ROWS_PER_TENANT_MAX = 100
 const STATEMENT_TIMEOUT_MS = 5_000
 const HOURS = 24
 const OVER_SHARE = 0.9
@@ -50,16 +55,53 @@ const everyBucket = Array.from({ length: bucketCount }, (_, bucket) => bucket)
 
 type Look = readonly [readonly AlertKind[], (tx: Tx) => Promise<Sight[]>]
 
+/** A look with its bounds. */
+interface Looker extends LookScope {
+  /** What is open already is over only well below its limit. */
+  isOpen(kind: AlertKind, tenantId: string, subject: string): boolean
+  limitsOf(...kinds: readonly AlertKind[]): CaseLimits
+  /** The same, and says so where they are as many as may be read. */
+  counted<Case extends { readonly tenantId: string }>(
+    kind: AlertKind,
+    found: readonly Case[],
+  ): readonly Case[]
+}
+
+function lookerOf(deps: LookDeps, scope: LookScope): Looker {
+  const { rowsMax: max = ROWS_MAX, rowsPerTenantMax: perTenantMax = ROWS_PER_TENANT_MAX } = deps
+  const keys = new Set(scope.open.map(keyOf))
+  return {
+    ...scope,
+    isOpen: (kind, tenantId, subject) => keys.has(keyOf({ kind, tenantId, subject })),
+    limitsOf(...kinds) {
+      const open = scope.open.filter(({ kind }) => kinds.includes(kind))
+      return {
+        ...{ tenantIds: scope.tenantIds, perTenantMax, max },
+        open: {
+          tenantIds: open.map(({ tenantId }) => tenantId),
+          subjects: open.map(({ subject }) => subject),
+        },
+      }
+    },
+    counted(kind, found) {
+      if (found.length >= max) deps.onTooMany(kind, undefined)
+      for (const [tenantId, own] of Map.groupBy(found, (one) => one.tenantId))
+        if (own.length >= perTenantMax) deps.onTooMany(kind, tenantId)
+      return found
+    },
+  }
+}
+
 export async function look(deps: LookDeps, scope: LookScope): Promise<Sight[]> {
-  const { rowsMax = ROWS_MAX } = deps
+  const looker = lookerOf(deps, scope)
   const looks: Look[] = [
-    [['mailer_deactivated', 'webhook_failing'], (tx) => lookAtStates(tx, scope, rowsMax)],
-    [['mailer_failing', 'queue_late'], (tx) => lookAtQueues(tx, scope, rowsMax)],
+    [['mailer_deactivated', 'webhook_failing'], (tx) => lookAtStates(tx, looker)],
+    [['mailer_failing', 'queue_late'], (tx) => lookAtQueues(tx, looker)],
   ]
   if (scope.isWithSlow)
     looks.push(
-      [['bounce_rate', 'complaint_rate'], (tx) => lookAtRates(tx, scope)],
-      [['quota_near', 'domain_invalid'], (tx) => lookAtTenants(tx, scope, rowsMax)],
+      [['bounce_rate', 'complaint_rate'], (tx) => lookAtRates(tx, looker)],
+      [['quota_near', 'domain_invalid'], (tx) => lookAtTenants(tx, looker)],
     )
   const sights: Sight[] = [lookAtDisk(deps)]
   for (const [kinds, read] of looks)
@@ -82,9 +124,11 @@ function lookAtDisk({ disk }: LookDeps): Sight {
   return sightOf('disk_full', disk.isOpen() ? [] : [condition])
 }
 
-async function lookAtStates(tx: Tx, { tenantIds }: LookScope, rowsMax: number): Promise<Sight[]> {
-  const mailers = await findDeactivated(tx, tenantIds, rowsMax)
-  const webhooks = await listFailing(tx, tenantIds, rowsMax)
+async function lookAtStates(tx: Tx, { limitsOf, counted }: Looker): Promise<Sight[]> {
+  const deactivated = await findDeactivated(tx, limitsOf('mailer_deactivated'))
+  const mailers = counted('mailer_deactivated', deactivated)
+  const failing = await listFailing(tx, limitsOf('webhook_failing'))
+  const webhooks = counted('webhook_failing', failing)
   return [
     sightOf(
       'mailer_deactivated',
@@ -95,7 +139,6 @@ async function lookAtStates(tx: Tx, { tenantIds }: LookScope, rowsMax: number): 
           ...{ provider_error: evidence, since: since.toISOString() },
         },
       })),
-      mailers.length < rowsMax,
     ),
     sightOf(
       'webhook_failing',
@@ -106,12 +149,11 @@ async function lookAtStates(tx: Tx, { tenantIds }: LookScope, rowsMax: number): 
           since: since?.toISOString() ?? null,
         },
       })),
-      webhooks.length < rowsMax,
     ),
   ]
 }
 
-async function lookAtQueues(tx: Tx, scope: LookScope, rowsMax: number): Promise<Sight[]> {
+async function lookAtQueues(tx: Tx, scope: Looker): Promise<Sight[]> {
   const among = scope.tenantIds === null ? undefined : new Set(scope.tenantIds)
   const found = (await discoverQueues(tx, everyBucket)).filter(
     ({ tenantId }) => among?.has(tenantId) ?? true,
@@ -119,11 +161,10 @@ async function lookAtQueues(tx: Tx, scope: LookScope, rowsMax: number): Promise<
   const held = new Set(
     (await findHeldOf(tx, found)).map(({ tenantId, mailerId }) => `${tenantId} ${mailerId}`),
   )
-  const queues = found
-    .filter(({ tenantId, mailerId }) => !held.has(`${tenantId} ${mailerId}`))
-    .sort((a, b) => a.waitMs - b.waitMs)
-  const looked = queues.slice(0, rowsMax)
-  const isWhole = looked.length === queues.length
+  const looked = chooseQueues(
+    scope,
+    found.filter(({ tenantId, mailerId }) => !held.has(`${tenantId} ${mailerId}`)),
+  )
   const ages = new Map<string, { tenantId: string; mailerId: string; dueForMs: number }>()
   for (const { tenantId, mailerId, waitMs } of looked) {
     const known = ages.get(mailerId)
@@ -142,7 +183,6 @@ async function lookAtQueues(tx: Tx, scope: LookScope, rowsMax: number): Promise<
           ...{ failed_reason: failedReason, provider_error: providerError },
         },
       })),
-      isWhole,
     ),
     sightOf(
       'queue_late',
@@ -150,15 +190,42 @@ async function lookAtQueues(tx: Tx, scope: LookScope, rowsMax: number): Promise<
         ...{ tenantId, kind: 'queue_late', subject: mailerId },
         details: {
           ...{ tenant_id: tenantId, mailer_id: mailerId, host },
-          due_since: new Date(scope.now.getTime() - dueForMs).toISOString(),
+          due_since: new Date(toSecond(scope.now.getTime() - dueForMs)).toISOString(),
         },
       })),
-      isWhole,
     ),
   ]
 }
 
-async function lookAtRates(tx: Tx, { tenantIds, isOpen, now }: LookScope): Promise<Sight[]> {
+/** Two clocks tell it: within a second it is the same at each look. */
+function toSecond(ms: number): number {
+  return Math.round(ms / 1_000) * 1_000
+}
+
+/** Of each tenant those of mailers with an open alert, then those that have waited for the longest. */
+function chooseQueues<
+  Queue extends { readonly tenantId: string; readonly mailerId: string; readonly waitMs: number },
+>({ isOpen, limitsOf, counted }: Looker, queues: readonly Queue[]): readonly Queue[] {
+  const { max, perTenantMax } = limitsOf('mailer_failing', 'queue_late')
+  const sorted = queues
+    .map((queue) => {
+      const { tenantId, mailerId } = queue
+      const isOfOpen =
+        isOpen('mailer_failing', tenantId, mailerId) || isOpen('queue_late', tenantId, mailerId)
+      return { queue, isOfOpen }
+    })
+    .sort((a, b) => Number(b.isOfOpen) - Number(a.isOfOpen) || a.queue.waitMs - b.queue.waitMs)
+  const placed = [...Map.groupBy(sorted, ({ queue }) => queue.tenantId).values()].flatMap((own) =>
+    own.slice(0, perTenantMax).map((one, place) => ({ ...one, place })),
+  )
+  const chosen = placed
+    .sort((a, b) => Number(b.isOfOpen) - Number(a.isOfOpen) || a.place - b.place)
+    .slice(0, max)
+    .map(({ queue }) => queue)
+  return counted('queue_late', chosen)
+}
+
+async function lookAtRates(tx: Tx, { tenantIds, isOpen, now }: Looker): Promise<Sight[]> {
   const from = new Date(now.getTime() - HOURS * 3_600_000)
   const names = ['delivered', 'failed', 'expired', 'bounced', 'complained']
   const sums = await readTenantSums(tx, { tenantIds, from, names })
@@ -187,15 +254,15 @@ async function lookAtRates(tx: Tx, { tenantIds, isOpen, now }: LookScope): Promi
   return [sightOf('bounce_rate', bounces), sightOf('complaint_rate', complaints)]
 }
 
-async function lookAtTenants(tx: Tx, scope: LookScope, rowsMax: number): Promise<Sight[]> {
-  const { tenantIds, isOpen } = scope
+async function lookAtTenants(tx: Tx, { isOpen, limitsOf, counted }: Looker): Promise<Sight[]> {
   const share = quotaNearShare * OVER_SHARE
-  const used = await findUsedQuotas(tx, { tenantIds, share, limit: rowsMax })
+  const used = counted('quota_near', await findUsedQuotas(tx, limitsOf('quota_near'), share))
   const near = used.filter(
     ({ tenantId, quota, used: n, max }) =>
       n >= max * quotaNearShare || isOpen('quota_near', tenantId, quota),
   )
-  const domains = await findInvalidDomains(tx, tenantIds, rowsMax)
+  const invalid = await findInvalidDomains(tx, limitsOf('domain_invalid'))
+  const domains = counted('domain_invalid', invalid)
   return [
     sightOf(
       'quota_near',
@@ -203,7 +270,6 @@ async function lookAtTenants(tx: Tx, scope: LookScope, rowsMax: number): Promise
         ...{ tenantId, kind: 'quota_near', subject: quota },
         details: { tenant_id: tenantId, quota, used: n, max },
       })),
-      used.length < rowsMax,
     ),
     sightOf(
       'domain_invalid',
@@ -211,11 +277,10 @@ async function lookAtTenants(tx: Tx, scope: LookScope, rowsMax: number): Promise
         ...{ tenantId, kind: 'domain_invalid', subject: domain },
         details: { tenant_id: tenantId, domain, mailer_id: mailerId },
       })),
-      domains.length < rowsMax,
     ),
   ]
 }
 
-function sightOf(kind: AlertKind, conditions: readonly Condition[], isWhole = true): Sight {
-  return { kind, conditions, isWhole }
+function sightOf(kind: AlertKind, conditions: readonly Condition[]): Sight {
+  return { kind, conditions }
 }

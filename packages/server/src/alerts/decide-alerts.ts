@@ -5,6 +5,7 @@
  * last for `afterMs` before it is told, and has to be gone for as long before it is over. A receiver
  * that is set meanwhile is told of what has begun before.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { AlertKind } from '@postrider/contract'
 import { type Episode, keyOf, operator, type Sight, type Wanted } from './alert.ts'
 
@@ -17,6 +18,7 @@ export interface Told {
 }
 
 export interface AlertChanges {
+  /** New ones, and those of which something has changed. */
   readonly saved: readonly Episode[]
   readonly ended: readonly Episode[]
   readonly told: readonly Told[]
@@ -44,7 +46,7 @@ export function decideAlerts(o: {
   const hasLasted = (kind: AlertKind, since: Date) =>
     !LASTING.has(kind) || now.getTime() - since.getTime() >= afterMs
 
-  for (const { kind, conditions, isWhole } of o.sights) {
+  for (const { kind, conditions } of o.sights) {
     const seen = new Set(conditions.map(keyOf))
     for (const condition of conditions) {
       const before = known.get(keyOf(condition))
@@ -56,18 +58,18 @@ export function decideAlerts(o: {
         if (isNew) told.push({ receiver, state: 'begun', at: since, episode })
         return wasTold || isNew
       }
-      saved.push({
+      const after = {
         ...episode,
         toldTenant: condition.tenantId !== operator && tells(condition.tenantId, toldTenant),
         toldOperator: tells(operator, toldOperator),
-      })
+      }
+      if (!isDeepStrictEqual(before, after)) saved.push(after)
     }
-    if (!isWhole) continue
     for (const episode of o.episodes) {
       if (episode.kind !== kind || seen.has(keyOf(episode))) continue
       const { goneAt = now, toldTenant, toldOperator } = episode
       if ((toldTenant || toldOperator) && !hasLasted(kind, goneAt)) {
-        saved.push({ ...episode, goneAt })
+        if (episode.goneAt === undefined) saved.push({ ...episode, goneAt })
         continue
       }
       ended.push(episode)

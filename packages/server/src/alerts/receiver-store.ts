@@ -96,6 +96,29 @@ export async function addDeliveries(
   })
 }
 
+const DROP_OLDEST = statement(
+  'alerts.drop_oldest',
+  `with dropped as (
+     delete from alerts_delivery d
+      using (select tenant_id, delivery_id,
+                    row_number() over (partition by tenant_id order by turn desc) as place
+               from alerts_delivery where tenant_id = any($1)) o
+      where o.place > $2 and d.tenant_id = o.tenant_id and d.delivery_id = o.delivery_id
+     returning d.tenant_id)
+   select tenant_id as "tenantId", count(*)::int as alerts from dropped group by tenant_id`,
+)
+
+/** Of these receivers: what waits beyond so many. One that is sent just now is not sent again. */
+export async function dropOldDeliveries(
+  tx: Tx,
+  tenantIds: readonly string[],
+  max: number,
+): Promise<readonly { readonly tenantId: string; readonly alerts: number }[]> {
+  if (tenantIds.length === 0) return []
+  const values = [tenantIds, max]
+  return (await tx.query<{ tenantId: string; alerts: number }>(DROP_OLDEST, values)).rows
+}
+
 /** Only the first of each receiver: what it is told comes in order. */
 const FIND_DUE = statement(
   'alerts.find_due',

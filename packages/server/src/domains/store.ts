@@ -1,6 +1,7 @@
 /** All SQL of sending domains. Every statement names the tenant, or says why not. */
 import type { DomainState, JsonObject, RelayKind } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
+import { type CaseLimits, casesOf, caseValues } from '../platform/limits/case-limits.ts'
 import type { RelayRecord } from '../relays/index.ts'
 import type { DomainKey, NewDomain, SendingDomain, Stage } from './domain.ts'
 
@@ -210,16 +211,17 @@ export function toDomain(row: DomainRow): SendingDomain {
 /** Of some tenants, or of all: those that were verified and are not any more. */
 export async function findInvalidDomains(
   q: Queryable,
-  tenantIds: readonly string[] | null,
-  limit: number,
+  limits: CaseLimits,
 ): Promise<{ readonly tenantId: string; readonly domain: string; readonly mailerId: string }[]> {
   const { rows } = await q.query<{ tenantId: string; domain: string; mailerId: string }>(
-    `select tenant_id as "tenantId", domain, mailer_id as "mailerId" from domains_domain
-      where was_verified and verified_at is null and stage = 'ready'
-        and ($1::text[] is null or tenant_id = any($1))
-      order by row_number() over (partition by tenant_id order by domain)
-      limit $2`,
-    [tenantIds, limit],
+    casesOf({
+      columns: 't.tenant_id as "tenantId", t.domain, t.mailer_id as "mailerId"',
+      from: 'domains_domain',
+      where: `t.was_verified and t.verified_at is null and t.stage = 'ready'`,
+      subject: 't.domain',
+      orderBy: 't.domain',
+    }),
+    caseValues(limits),
   )
   return rows
 }

@@ -46,6 +46,21 @@ export async function findActivatedTenants(
   return new Set(rows.map(({ tenantId }) => tenantId))
 }
 
+const HOLD_UNDELETED = statement(
+  'tenants.hold_undeleted',
+  `select tenant_id as "tenantId" from tenants_tenant
+    where tenant_id = any($1::text[]) and state <> 'deleting' order by tenant_id for share`,
+)
+
+/**
+ * Those that may have rows. To the end of the transaction no deletion of them begins, so it finds all that is
+ * written until then.
+ */
+export async function holdUndeleted(tx: Tx, tenantIds: readonly string[]): Promise<string[]> {
+  const { rows } = await tx.query<{ tenantId: string }>(HOLD_UNDELETED, [tenantIds])
+  return rows.map(({ tenantId }) => tenantId)
+}
+
 const TENANT = `tenant_id as "tenantId", name, state, created_at as "createdAt",
   json_build_object('emails_per_second', emails_per_second, 'emails_per_day', emails_per_day,
     'queued_max', queued_max, 'storage_bytes_max', storage_bytes_max) as quotas`

@@ -3,6 +3,7 @@
  * mailers that were found in the queue, each named with its tenant.
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
+import { type CaseLimits, casesOf, caseValues } from '../../platform/limits/case-limits.ts'
 import { findHeldTenants } from '../../tenants/index.ts'
 import type { Used } from '../limits/decide-permission.ts'
 import type { Mailer } from '../mailer.ts'
@@ -77,14 +78,15 @@ export async function observeMailers(
 
 const DEACTIVATED = statement(
   'mailers.find_deactivated',
-  `select tenant_id as "tenantId", mailer_id as "mailerId", email,
-          coalesce(state_reason, '') as reason, coalesce(state_evidence, '') as evidence,
-          state_changed_at as since
-     from mailers_mailer
-    where state = 'deactivated' and state <> 'active'
-      and ($1::text[] is null or tenant_id = any($1))
-    order by row_number() over (partition by tenant_id order by state_changed_at desc)
-    limit $2`,
+  casesOf({
+    columns: `t.tenant_id as "tenantId", t.mailer_id as "mailerId", t.email,
+          coalesce(t.state_reason, '') as reason, coalesce(t.state_evidence, '') as evidence,
+          t.state_changed_at as since`,
+    from: 'mailers_mailer',
+    where: `t.state = 'deactivated' and t.state <> 'active'`,
+    subject: 't.mailer_id',
+    orderBy: 't.state_changed_at desc',
+  }),
 )
 
 export interface DeactivatedMailer extends MailerKey {
@@ -97,8 +99,7 @@ export interface DeactivatedMailer extends MailerKey {
 /** Of some tenants, or of all, in turn: one tenant with many hides no other's. */
 export async function findDeactivated(
   q: Queryable,
-  tenantIds: readonly string[] | null,
-  limit: number,
+  limits: CaseLimits,
 ): Promise<DeactivatedMailer[]> {
-  return (await q.query<DeactivatedMailer>(DEACTIVATED, [tenantIds, limit])).rows
+  return (await q.query<DeactivatedMailer>(DEACTIVATED, caseValues(limits))).rows
 }

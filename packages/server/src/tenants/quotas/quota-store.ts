@@ -3,6 +3,7 @@
  * requests, whatever their tenants.
  */
 import { type Queryable, readersOfTable, statement, type Tx } from '../../platform/db/index.ts'
+import { type CaseLimits, casesOf, caseValues } from '../../platform/limits/case-limits.ts'
 import { type Charge, utcDay } from './decide-quota.ts'
 
 const LOCK = statement(
@@ -172,16 +173,21 @@ export async function correctUsage(
 
 const USED = statement(
   'tenants.find_used_quotas',
-  `select u.tenant_id as "tenantId", k.quota, k.used::float8 as used, k.max::float8 as max
-     from tenants_usage u join tenants_tenant t on t.tenant_id = u.tenant_id
-    cross join lateral (values
-      ('emails_per_day', case when u.day = (now() at time zone 'UTC')::date then u.in_day else 0 end,
-       t.emails_per_day),
-      ('queued_max', u.queued, t.queued_max),
-      ('storage_bytes_max', u.storage_bytes, t.storage_bytes_max)) as k (quota, used, max)
-    where k.max > 0 and k.used >= k.max * $2::float8
-      and ($1::text[] is null or u.tenant_id = any($1))
-    limit $3`,
+  casesOf({
+    columns: 't.tenant_id as "tenantId", t.quota, t.used::float8 as used, t.max::float8 as max',
+    from: `(select u.tenant_id, k.*
+                     from tenants_usage u join tenants_tenant n on n.tenant_id = u.tenant_id
+                    cross join lateral (values
+                      ('emails_per_day',
+                       case when u.day = (now() at time zone 'UTC')::date then u.in_day else 0 end,
+                       n.emails_per_day),
+                      ('queued_max', u.queued, n.queued_max),
+                      ('storage_bytes_max', u.storage_bytes, n.storage_bytes_max)
+                    ) as k (quota, used, max))`,
+    where: 't.max > 0 and t.used >= t.max * $6::float8',
+    subject: 't.quota',
+    orderBy: 't.quota',
+  }),
 )
 
 export interface UsedQuota {
@@ -194,11 +200,8 @@ export interface UsedQuota {
 /** Of some tenants, or of all: quotas of which a share is used. That of a second comes and goes. */
 export async function findUsedQuotas(
   q: Queryable,
-  o: {
-    readonly tenantIds: readonly string[] | null
-    readonly share: number
-    readonly limit: number
-  },
+  limits: CaseLimits,
+  share: number,
 ): Promise<UsedQuota[]> {
-  return (await q.query<UsedQuota>(USED, [o.tenantIds, o.share, o.limit])).rows
+  return (await q.query<UsedQuota>(USED, [...caseValues(limits), share])).rows
 }

@@ -4,6 +4,7 @@
  * one or two for each stream.
  */
 import { type Queryable, statement } from '../../../platform/db/index.ts'
+import { type CaseLimits, casesOf, caseValues } from '../../../platform/limits/case-limits.ts'
 import { DORMANT_AFTER_MS, PARKED_IN_ROW_MAX } from '../settle/decide-delivery.ts'
 import type { StreamKey } from '../stream-store.ts'
 
@@ -218,24 +219,26 @@ export async function listFailingOf(
 
 const FAILING = statement(
   'webhooks.list_failing',
-  `select tenant_id as "tenantId", webhook_id as "webhookId", ${FAILING_SINCE} as since
-     from webhooks_stream s
-    where ${FAILS} and s.paused_at is null and ${HAS_WORK}
-      and ($1::text[] is null or s.tenant_id = any($1))
-    order by row_number() over (partition by s.tenant_id order by s.webhook_id desc)
-    limit $2`,
+  casesOf({
+    columns: 't.tenant_id as "tenantId", t.webhook_id as "webhookId", t.since',
+    from: `(select s.tenant_id, s.webhook_id, ${FAILING_SINCE} as since
+                     from webhooks_stream s
+                    where ${FAILS} and s.paused_at is null and ${HAS_WORK})`,
+    where: 'true',
+    subject: 't.webhook_id',
+    orderBy: 't.webhook_id desc',
+  }),
 )
 
 /** Of some tenants, or of all, in turn: those that fail, are not paused, and have events. */
 export async function listFailing(
   q: Queryable,
-  tenantIds: readonly string[] | null,
-  limit: number,
+  limits: CaseLimits,
 ): Promise<(StreamKey & { readonly since: Date | null })[]> {
-  const found = await q.query<StreamKey & { readonly since: Date | null }>(FAILING, [
-    tenantIds,
-    limit,
-  ])
+  const found = await q.query<StreamKey & { readonly since: Date | null }>(
+    FAILING,
+    caseValues(limits),
+  )
   return found.rows
 }
 
