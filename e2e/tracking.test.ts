@@ -12,8 +12,8 @@ const SAFARI =
 const SHOP = 'https://shop.example.com/?a=1&b=ä'
 const events = { delivery: true, open: true, click: true, unsubscribe: true }
 
-/** One mail, as its recipient has it, and where its events go. */
-async function receive() {
+/** A tenant with a mail server and a webhook. */
+async function open() {
   const smtp = await world.newSmtpServer()
   const receiver = await world.newReceiver()
   const { client } = await world.newTenant()
@@ -30,6 +30,19 @@ async function receive() {
     connection_type: 'basic',
     config: { host: '127.0.0.1', port: smtp.port, secure: 'None' },
   })
+  return { smtp, receiver, client }
+}
+
+const textOf = (raw: Buffer) =>
+  raw
+    .toString('latin1')
+    .replace(/=\r\n/g, '')
+    .replace(/\r\n[ \t]/g, '')
+const linkIn = (text: string) => /http:[^"\s]+\/t\/c\/[\w-]+/.exec(text)?.[0] ?? ''
+
+/** One mail, as its recipient has it, and where its events go. */
+async function receive() {
+  const { smtp, receiver, client } = await open()
   const send = () =>
     client.sendEmail({
       from: { email: 'news@sender.test' },
@@ -44,11 +57,7 @@ async function receive() {
   const { ref_id: refId } = await send()
   const [message] = await smtp.waitForMessages(1)
   await waitForEvents(receiver, 1)
-  const text =
-    message?.raw
-      .toString('latin1')
-      .replace(/=\r\n/g, '')
-      .replace(/\r\n[ \t]/g, '') ?? ''
+  const text = message === undefined ? '' : textOf(message.raw)
   const find = (shape: RegExp) => shape.exec(text)?.[0] ?? ''
   return {
     client,
@@ -57,7 +66,7 @@ async function receive() {
     smtp,
     send,
     pixel: find(/http:[^"\s]+\/t\/o\/[\w-]+\.gif/),
-    link: find(/http:[^"\s]+\/t\/c\/[\w-]+/),
+    link: linkIn(text),
     unsubscribe: /^List-Unsubscribe:\s*<([^>]+)>/im.exec(text)?.[1] ?? '',
   }
 }
@@ -117,6 +126,35 @@ describe('a tracked mail', () => {
     const { recipients } = await mail.send()
     expect(recipients).toMatchObject([{ status: 'suppressed' }])
     expect(mail.smtp.messages).toHaveLength(1)
+  })
+
+  it('of a recipient with own data leads to its own address, and reports its custom_args', async () => {
+    const { smtp, receiver, client } = await open()
+    await client.sendEmail({
+      from: { email: 'news@sender.test' },
+      to: ['ada', 'bob'].map((name) => ({
+        email: `${name}@recipient.test`,
+        template_data: { name },
+        custom_args: { who: name },
+      })),
+      subject: 'For {{ name }}',
+      content: [{ type: 'text/html', value: '<a href="https://shop.example.com/{{ name }}">x</a>' }],
+      custom_args: { campaign: 'autumn', who: 'nobody' },
+      settings: { click_tracking: true },
+    })
+    for (const { raw, recipients } of await smtp.waitForMessages(2)) {
+      const name = String(recipients[0]).replace(/^<|@.*$/g, '')
+      const text = textOf(raw)
+      expect(text).toContain(`Subject: For ${name}`)
+      const { headers } = await get(linkIn(text))
+      expect(headers.get('location')).toBe(`https://shop.example.com/${name}`)
+    }
+    const told = await waitForEvents(receiver, 4)
+    expect(told.filter(({ event }) => event === 'MAIL_CLICKED')).toHaveLength(2)
+    for (const { details } of told) {
+      const who = String(details.email).replace(/@.*$/, '')
+      expect(details.custom_args).toEqual({ campaign: 'autumn', who })
+    }
   })
 
   it('redirects nowhere and reports nothing when its addresses were altered', async () => {

@@ -246,8 +246,16 @@ async function emails({ call, receiver }: Scene): Promise<string> {
   await call('sendBatch', {
     body: {
       messages: [
-        { ...letter, subject: 'Your order 1235', idempotency_key: 'order-1235' },
-        { ...letter, from: { email: 'nobody@example.net' }, idempotency_key: 'order-1236' },
+        {
+          ...letter,
+          to: [1235, 1236].map((order_id) => ({
+            email: `buyer-${order_id}@example.com`,
+            ...{ template_data: { order_id }, custom_args: { order_id } },
+          })),
+          subject: 'Your order {{ order_id }}',
+          idempotency_key: 'orders-1235',
+        },
+        { ...letter, from: { email: 'nobody@example.net' }, idempotency_key: 'order-1237' },
       ],
     },
   })

@@ -160,7 +160,12 @@ describe('Postrider', () => {
       '?pageSize=5',
     ],
     ['getInboundMessage', (client) => client.getInboundMessage(id), undefined],
-    ['getEmailContent', (client) => client.getEmailContent(id), undefined],
+    [
+      'getEmailContent',
+      (client) => client.getEmailContent(id, { email: 'a@b.com' }),
+      undefined,
+      '?email=a%40b.com',
+    ],
     [
       'getRawEmail',
       async (client) =>

@@ -62,6 +62,7 @@ import type {
   GetDomainAnswer,
   GetEmailAnswer,
   GetEmailContentAnswer,
+  GetEmailContentQuery,
   GetEmailLogsAnswer,
   GetEmailQuery,
   GetHealthAnswer,
@@ -397,9 +398,13 @@ export class Postrider {
     )
   }
 
-  getEmailContent(refId: string, options?: RequestOptions): AnswerPromise<GetEmailContentAnswer> {
+  getEmailContent(
+    refId: string,
+    query: GetEmailContentQuery = {},
+    options?: RequestOptions,
+  ): AnswerPromise<GetEmailContentAnswer> {
     return this.#send(
-      { method: 'GET', path: '/v1/email/{ref_id}/content', parameters: { ref_id: refId } },
+      { method: 'GET', path: '/v1/email/{ref_id}/content', parameters: { ref_id: refId }, query },
       options,
     )
   }

@@ -222,6 +222,17 @@ export const tracedRecipient = closedObject({
   email: Type.String({ description: 'The address, as it was given' }),
   type: Type.Enum([...recipientTypes]),
   status: Type.Enum([...recipientStatuses]),
+  subject: Type.Optional(
+    Type.String({
+      description: 'Present where the recipient has `template_data` of its own: as it was rendered',
+    }),
+  ),
+  custom_args: Type.Optional(
+    jsonObject({
+      description:
+        "Present where the recipient has `custom_args` of its own: as its events have them, over the email's",
+    }),
+  ),
   failed_reason: Type.String({ description: 'As in getEmailLogs' }),
   message_id: Type.String({ description: 'As in getEmailLogs' }),
   delivered_at: timestampOrNull('null while it is not delivered'),

@@ -68,6 +68,19 @@ export type StoredContent = Static<typeof storedContent>
 export const getEmailContentAnswer = answer({ content: storedContent })
 export type GetEmailContentAnswer = Static<typeof getEmailContentAnswer>
 
+export const getEmailContentQuery = closedObject({
+  email: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: emailLengthMax,
+      description:
+        'Whose copy, where recipients have `template_data` of their own. When left out: what the others get',
+      examples: ['ada@example.com'],
+    }),
+  ),
+})
+export type GetEmailContentQuery = Static<typeof getEmailContentQuery>
+
 export const getRawEmailQuery = closedObject({
   email: Type.Optional(
     Type.String({

@@ -38,6 +38,12 @@ export const maxAttemptsMax = 20
 export const templateLengthMax = 1024 * 1024
 /** `template_data` as JSON, in UTF-8 octets. */
 export const templateDataBytesMax = 1024 * 1024
+/** All that the templates of one request render to with data of recipients' own, in UTF-8 octets. */
+export const ownContentBytesMax = 40 * 1024 * 1024
+/** How long that may take. */
+export const ownContentMsMax = 20_000
+/** Tracked links of one email, in all that its templates render to. */
+export const ownLinksMax = 20_000
 export const sendAtAheadMsMax = 30 * 24 * 60 * 60 * 1000
 export const sendAtPastMsMax = 5 * 60 * 1000
 export const idempotencyKeyLengthMax = 255
@@ -102,6 +108,25 @@ export const emailAddress = closedObject({
   ),
 })
 export type EmailAddressInput = Static<typeof emailAddress>
+
+/** An entry of `to`. */
+export const emailRecipient = closedObject({
+  ...emailAddress.properties,
+  template_data: Type.Optional(
+    jsonObject({
+      description: `Laid over the email's \`template_data\` by top-level key: this recipient gets subject and content as they render with both. Together at most 1 MiB. Subject and content are then templates for all recipients. Recipients with the same data share a rendering. All renderings of one request may have ${ownContentBytesMax / (1024 * 1024)} MiB and take ${ownContentMsMax / 1000} s; beyond that, send it in parts`,
+      examples: [{ name: 'Ada' }],
+    }),
+  ),
+  custom_args: Type.Optional(
+    jsonObjectOrNull({
+      description:
+        "Laid over the email's `custom_args` by top-level key, in every event about this recipient. Together at most 10 KiB",
+      examples: [{ order_id: 1234 }],
+    }),
+  ),
+})
+export type EmailRecipientInput = Static<typeof emailRecipient>
 
 export const emailContent = closedObject({
   type: Type.Enum(['text/html', 'text/plain'], { description: 'Media type of the part' }),
@@ -185,10 +210,11 @@ const recipients = { maxItems: recipientsMax }
 
 const sendEmailFields = {
   from: emailAddress,
-  to: Type.Array(emailAddress, {
+  to: Type.Array(emailRecipient, {
     ...recipients,
     minItems: 1,
-    description: 'Recipients; each gets a copy of its own',
+    description:
+      'Recipients; each gets a copy of its own, and may have `template_data` and `custom_args` of its own',
   }),
   cc: Type.Optional(
     Type.Array(emailAddress, { ...recipients, description: 'Recipients, visible to all' }),
@@ -245,7 +271,8 @@ const sendEmailFields = {
   ),
   custom_args: Type.Optional(
     jsonObjectOrNull({
-      description: 'Echoed in every event of the email; at most 10 KiB',
+      description:
+        'Echoed in every event of the email, with those of the recipient over them; at most 10 KiB',
       examples: [{ order_id: 1234 }],
     }),
   ),
@@ -267,7 +294,7 @@ const sendEmailFields = {
   template_data: Type.Optional(
     jsonObject({
       description:
-        'When given, also when empty, subject and content are Liquid templates, rendered once for the email. Output is escaped in HTML, save by `raw`; what is missing renders as nothing. Templates of at most 1 MiB, at most 1 MiB of data. One that cannot be rendered is a failed attempt of every recipient, which is final',
+        'When given, also when empty, subject and content are Liquid templates, rendered once for the email, and once for each `template_data` in `to`. Output is escaped in HTML, save by `raw`; what is missing renders as nothing. Templates of at most 1 MiB, at most 1 MiB of data. One that cannot be rendered is a failed attempt of every recipient, which is final',
       examples: [{ name: 'Ada', items: [{ title: 'Tea', price: 4.5 }] }],
     }),
   ),

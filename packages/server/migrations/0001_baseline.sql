@@ -1076,6 +1076,8 @@ create table sending_email (
   -- The stored template that subject and content were rendered from. It may be gone by now.
   template_id      text collate "C",
   template_version integer,
+  -- True: sending_own has recipients of this email. Else null, and nobody looks there.
+  has_own          boolean,
   primary key (tenant_id, ref_id, day)
 ) partition by range (day);
 -- Whether a day has emails that were queued lately, before the day leaves.
@@ -1120,6 +1122,36 @@ create index sending_recipient_domain on sending_recipient
 -- Recipients of copies, who are few.
 create index sending_recipient_copied on sending_recipient (tenant_id, type, ref_id, n)
   where type <> 'to';
+
+-- What a recipient has of its own in an email, where the request gave it template_data or custom_args. Written
+-- when the email is accepted, and never changed. Leaves with its day.
+create table sending_own (
+  tenant_id   text collate "C" not null,
+  ref_id      text collate "C" not null,
+  n           smallint not null,
+  -- Of the email.
+  day         date not null,
+  -- As given for this recipient; those of the email lie below, by top-level key. Null: those of the email alone.
+  custom_args json,
+  -- Which sending_rendering the recipient gets. Null: the content of the email.
+  rendering   smallint,
+  primary key (tenant_id, ref_id, n, day)
+) partition by range (day);
+
+-- What the templates of an email render to with the data of some of its recipients: one row for all recipients
+-- with the same data. Written when the email is accepted, so that each attempt sends the same. Leaves with its day.
+create table sending_rendering (
+  tenant_id text collate "C" not null,
+  ref_id    text collate "C" not null,
+  -- From 1.
+  rendering smallint not null,
+  -- Of the email.
+  day       date not null,
+  subject   text not null,
+  -- Subject, bodies and where tracking goes: JSON, compressed, in place of the same fields of the email's content.
+  content   bytea storage external not null,
+  primary key (tenant_id, ref_id, rendering, day)
+) partition by range (day);
 
 -- A recipient who is not finished and may be sent to now: the send queue. Inserted when the email is accepted,
 -- when its time comes (sending_scheduled), or by a rescue. Deleted with the terminal status.
@@ -1240,8 +1272,8 @@ create table sending_idempotency (
 -- For the janitor.
 create index sending_idempotency_created on sending_idempotency (created_at);
 
--- Where the tracked links of an email lead to: one row for each email that has some. Which link is where in the
--- HTML is part of the email's content. Written when the email is accepted. Leaves with its day.
+-- Where the tracked links of an email and its renderings lead to: one row for each email that has some. Which link
+-- is where in the HTML is part of their content. Written when the email is accepted. Leaves with its day.
 create table sending_link (
   tenant_id text collate "C" not null,
   ref_id    text collate "C" not null,

@@ -18,6 +18,8 @@ const EMAILS = [
   'sending_recipient',
   'sending_attempt',
   'sending_link',
+  'sending_own',
+  'sending_rendering',
   'tracking_recipient',
   'tracking_hit',
   'sending_stopped',

@@ -13,6 +13,8 @@ const deliveries = ['webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
 const emails = [
   'sending_email',
   'sending_recipient',
+  'sending_own',
+  'sending_rendering',
   'sending_attempt',
   'sending_link',
   'tracking_recipient',

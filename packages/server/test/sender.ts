@@ -187,6 +187,8 @@ export function useSending(): SendingWorld {
       'mailers_permission',
       'sending_email',
       'sending_recipient',
+      'sending_own',
+      'sending_rendering',
       'sending_queue',
       'sending_scheduled',
       'sending_attempt',

@@ -36,20 +36,28 @@ function Readable({ children }: { readonly children: ReactNode }) {
   return <Empty title={text.contentClosed}>{text.contentClosedHelp}</Empty>
 }
 
+/** Whose content is asked for: nobody's, where it is the same for all. */
+function ownerOf({ email, subject }: TracedRecipient): { readonly email?: string } {
+  return subject === undefined ? {} : { email }
+}
+
 function WithContent({
   refId,
+  recipient,
   children,
 }: {
   readonly refId: string
+  readonly recipient: TracedRecipient
   readonly children: (content: Content) => ReactNode
 }) {
   const text = useWords(words)
   const { client, tenantId, may } = useTenant()
+  const owner = ownerOf(recipient)
   const query = useQuery({
-    queryKey: [tenantId, 'email', refId, 'content'],
+    queryKey: [tenantId, 'email', refId, 'content', owner.email],
     staleTime: Number.POSITIVE_INFINITY,
     enabled: may('getEmailContent'),
-    queryFn: ({ signal }) => client.getEmailContent(refId, { signal }),
+    queryFn: ({ signal }) => client.getEmailContent(refId, owner, { signal }),
   })
   if (query.error instanceof PostriderError && query.error.status === 404)
     return <Empty title={text.contentGone}>{query.error.message}</Empty>
@@ -73,9 +81,11 @@ function WithContent({
 
 export function PreviewTab({
   refId,
+  recipient,
   search,
 }: {
   readonly refId: string
+  readonly recipient: TracedRecipient
   readonly search: EmailSearch
 }) {
   const text = useWords(words)
@@ -84,7 +94,7 @@ export function PreviewTab({
   const navigate = useNavigate({ from: '/t/$tenantId/emails/$refId' })
   const isPhone = search.width === 'phone'
   return (
-    <WithContent refId={refId}>
+    <WithContent refId={refId} recipient={recipient}>
       {({ attachments }) => (
         <>
           <div className={classes.tools}>
@@ -125,7 +135,7 @@ export function PreviewTab({
               data-phone={isPhone || undefined}
               title={text.preview}
               sandbox=""
-              src={`/ui/api/v1/email/${encodeURIComponent(refId)}/preview?${new URLSearchParams({ tenant: tenantId })}`}
+              src={`/ui/api/v1/email/${encodeURIComponent(refId)}/preview?${new URLSearchParams({ tenant: tenantId, ...ownerOf(recipient) })}`}
             />
           </div>
           {attachments.length > 0 && (
@@ -144,10 +154,16 @@ export function PreviewTab({
   )
 }
 
-export function TextTab({ refId }: { readonly refId: string }) {
+export function TextTab({
+  refId,
+  recipient,
+}: {
+  readonly refId: string
+  readonly recipient: TracedRecipient
+}) {
   const text = useWords(words)
   return (
-    <WithContent refId={refId}>
+    <WithContent refId={refId} recipient={recipient}>
       {({ parts }) => {
         const part = parts.find(({ type }) => type === 'text/plain')
         if (part === undefined || part.value === '') return <Empty title={text.noText} />
@@ -286,7 +302,7 @@ export function LinksTab({
 }) {
   const text = useWords(words)
   return (
-    <WithContent refId={refId}>
+    <WithContent refId={refId} recipient={recipient}>
       {({ parts }) => (
         <LinkTable
           html={parts.find(({ type }) => type === 'text/html')?.value ?? ''}

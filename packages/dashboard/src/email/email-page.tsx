@@ -225,8 +225,8 @@ function EmailTabs({
         }}
       />
     ),
-    preview: <PreviewTab refId={email.ref_id} search={search} />,
-    text: <TextTab refId={email.ref_id} />,
+    preview: <PreviewTab {...of} search={search} />,
+    text: <TextTab {...of} />,
     source: <SourceTab {...of} />,
     headers: <HeadersTab {...of} />,
     links: <LinksTab {...of} />,

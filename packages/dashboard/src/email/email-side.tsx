@@ -102,6 +102,7 @@ export function Facts({
 }) {
   const text = useWords(words)
   const { tenantId } = useTenant()
+  const { custom_args: customArgs = email.custom_args } = recipient
   const facts: readonly (readonly [string, ReactNode] | undefined)[] = [
     [
       recipient.type === 'to' ? text.to : recipient.type.toUpperCase(),
@@ -138,9 +139,9 @@ export function Facts({
     recipient.message_id === ''
       ? undefined
       : [text.messageId, <Copyable key="message" value={recipient.message_id} />],
-    email.custom_args === null
+    customArgs === null
       ? undefined
-      : [text.customArgs, <Copyable key="custom" value={JSON.stringify(email.custom_args)} />],
+      : [text.customArgs, <Copyable key="custom" value={JSON.stringify(customArgs)} />],
     [text.traceparent, <Copyable key="trace" value={email.traceparent} />],
   ]
   return (

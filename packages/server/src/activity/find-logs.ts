@@ -27,6 +27,7 @@ import {
   readEmails,
   readRecipientIndex,
   readRecipients,
+  readShownOwn,
   walkRecipients,
   walkRecipientsOf,
 } from '../sending/index.ts'
@@ -230,12 +231,16 @@ async function toLogs(
     readEngagement(tx, tenantId, recipients),
     createFactCheck(tx, { tenantId, fact: selection.fact, recipients }),
   ])
+  const having = recipients.filter(({ refId }) => emails.get(refId)?.hasOwn === true)
+  const own = having.length === 0 ? undefined : await readShownOwn(tx, tenantId, having)
   const engagements = new Map(engaged.map((one) => [`${one.refId}.${one.n}`, one]))
   return recipients.flatMap((recipient) => {
     const email = emails.get(recipient.refId)
     const engagement = engagements.get(`${recipient.refId}.${recipient.n}`)
     if (email === undefined || !isSought(email, selection)) return []
-    return hasFact(recipient, engagement) ? [{ recipient, email, engagement }] : []
+    if (!hasFact(recipient, engagement)) return []
+    const { subject = email.subject } = own?.get(`${recipient.refId}.${recipient.n}`) ?? {}
+    return [{ recipient, email: { ...email, subject }, engagement }]
   })
 }
 

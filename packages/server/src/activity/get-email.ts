@@ -26,6 +26,7 @@ import {
   findLinks,
   readAttemptsOf,
   readEmail,
+  readShownOwn,
   readWaitsOf,
   walkRecipients,
 } from '../sending/index.ts'
@@ -79,7 +80,8 @@ export async function getEmail(
     const attemptsMax = Math.min(tracedAttemptsMax, perRecipient)
     const hitsMax = Math.min(tracedHitsMax, perRecipient)
     const factsMax = Math.min(tracedReportsMax, perRecipient)
-    const [attempts, waits, facts, hits, events] = await Promise.all([
+    const [own, attempts, waits, facts, hits, events] = await Promise.all([
+      email.hasOwn === null ? new Map() : readShownOwn(tx, tenantId, recipients),
       readAttemptsOf(tx, tenantId, key, ns, attemptsMax + 1),
       readWaitsOf(tx, tenantId, refId),
       readFactsOf(tx, tenantId, key, ns, factsMax + 1),
@@ -98,6 +100,7 @@ export async function getEmail(
     return {
       email,
       recipients,
+      own,
       attempts,
       attemptsMax,
       waits,

@@ -14,11 +14,13 @@ import { classifierOf } from '@postrider/mail'
 import type { RecordedFact } from '../feedback/index.ts'
 import { isId, isTestId, timeOfUlid } from '../platform/ids.ts'
 import { withoutStatus } from '../relays/index.ts'
-import type {
-  RecordedAttempt,
-  RecordedRecipient,
-  RecordedWait,
-  WholeEmail,
+import {
+  layOver,
+  type RecordedAttempt,
+  type RecordedRecipient,
+  type RecordedWait,
+  type ShownOwn,
+  type WholeEmail,
 } from '../sending/index.ts'
 import type { RecordedHit } from '../tracking/index.ts'
 import type { EventOfEmail } from '../webhooks/index.ts'
@@ -27,6 +29,8 @@ export interface FoundTrace {
   readonly email: WholeEmail
   /** Newest first. */
   readonly recipients: readonly RecordedRecipient[]
+  /** What recipients have of their own, by `refId.n`. */
+  readonly own: ReadonlyMap<string, ShownOwn>
   /** Of each recipient, oldest first, one more than `attemptsMax` where there are more. */
   readonly attempts: readonly RecordedAttempt[]
   readonly attemptsMax: number
@@ -83,6 +87,7 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
         email: r.email,
         type: r.type,
         status: r.status,
+        ...toOwn(email, found.own.get(`${r.refId}.${r.n}`)),
         failed_reason: r.failedReason,
         message_id: r.messageId,
         delivered_at: r.deliveredAt?.toISOString() ?? null,
@@ -104,6 +109,15 @@ export function toTracedEmail(found: FoundTrace): TracedEmail {
     events_truncated: shown.length < events.length,
     deliveries: deliveriesOf(found).map((one) => toDelivery(one, eventIds)),
     deliveries_truncated: found.nextPageToken !== undefined,
+  }
+}
+
+function toOwn({ customArgs }: WholeEmail, own: ShownOwn | undefined) {
+  const { subject, customArgs: above = null } = own ?? {}
+  const merged = above === null ? null : layOver(customArgs, above)
+  return {
+    ...(subject === undefined ? {} : { subject }),
+    ...(merged === null ? {} : { custom_args: merged }),
   }
 }
 

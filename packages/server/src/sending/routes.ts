@@ -17,6 +17,7 @@ import {
   wokenBy,
 } from './accept/ready-email.ts'
 import { messageAttributes } from './message-attributes.ts'
+import { createOwnBudget } from './own-data/render-own-data.ts'
 import { BODY_BYTES_MAX, type SendRouteDeps, sendErrors } from './send-route-deps.ts'
 
 export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
@@ -41,7 +42,7 @@ export function sendRoutes(app: FastifyInstance, deps: SendRouteDeps): void {
       const checked = await checkSend(deps, tenantId, body)
       const ofMode = key && keyOfMode(key, isTest)
       const accepted = await deps.keysInProgress.run(tenantId, ofMode, async () => {
-        const { email, leftOut } = await readyEmail(deps, tenantId, checked)
+        const { email, leftOut } = await readyEmail(deps, tenantId, checked, createOwnBudget())
         const idempotency =
           key === undefined ? {} : { idempotency: { key, bodyHash: await hashBody(body) } }
         const request = { tenantId, email, traceparent, isTest, ...idempotency }

@@ -84,6 +84,7 @@ const RECIPIENTS_LARGE = 20
 /** In the tables and their indexes, beside the content. */
 const EMAIL_BYTES = 2 * 1024
 const RECIPIENT_BYTES = 1024
+const OWN_BYTES = 256
 
 export function createAcceptEmails(deps: {
   readonly db: Db
@@ -170,8 +171,11 @@ export function createAcceptEmails(deps: {
 }
 
 async function toItem(request: AcceptRequest): Promise<Item> {
-  const { octets: contentBytes, ...stored } = await storeContent(request.email.content)
-  const bytes = bytesOf(request.email, contentBytes)
+  const { octets, ...stored } = await storeContent(request.email.content)
+  const renderings = (request.email.own?.renderings ?? []).map((rendering) => rendering.octets)
+  // A recipient's copy is of the email and one rendering.
+  const contentBytes = octets + renderings.reduce((most, one) => Math.max(most, one), 0)
+  const bytes = renderings.reduce((sum, one) => sum + one, bytesOf(request.email, octets))
   return { ...ofMode(request), refId: newUlid(), stored, contentBytes, bytes }
 }
 
@@ -209,7 +213,11 @@ function isLarge({ contentBytes, email }: Item): boolean {
 
 function bytesOf(email: NewEmail, contentBytes: number): number {
   const links = (email.links ?? []).reduce((sum, url) => sum + url.length, 0)
-  const rows = EMAIL_BYTES + RECIPIENT_BYTES * email.recipients.length
+  const ofOwn = (email.own?.recipients ?? []).reduce(
+    (sum, { customArgs }) => sum + OWN_BYTES + (customArgs ? JSON.stringify(customArgs).length : 0),
+    0,
+  )
+  const rows = EMAIL_BYTES + RECIPIENT_BYTES * email.recipients.length + ofOwn
   return contentBytes + links + rows
 }
 

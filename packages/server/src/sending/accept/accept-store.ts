@@ -6,6 +6,7 @@ import { addressKeyOf } from '@postrider/mail'
 import { isDomainMailer } from '../../mailers/index.ts'
 import { bucketOf, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid, isTestId } from '../../platform/ids.ts'
+import { insertOwnData } from '../own-data/own-data-store.ts'
 import { domainFirst, isBulk, isScheduled, messageIdOf, type NewEmail } from '../record/email.ts'
 import type { StoredContent } from '../record/stored-content.ts'
 import {
@@ -45,33 +46,9 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
   if (emails.length === 0) return
   const scheduled = emails.filter(isForLater)
   const queued = scheduled.length === 0 ? emails : emails.filter((e) => !isForLater(e))
+  const own = emails.flatMap(toOwnData)
   await Promise.all([
-    insertRows(tx, {
-      name: 'sending.insert_email',
-      into: 'sending_email',
-      columns: [
-        'tenant_id',
-        'ref_id',
-        'day',
-        'mailer_id',
-        'from_email',
-        'subject',
-        'campaign_id',
-        'custom_args',
-        'content',
-        'attachments',
-        'max_attempts',
-        'expires_at',
-        'traceparent',
-        'created_at',
-        'content_bytes',
-        'queued_at',
-        'template_id',
-        'template_version',
-        'message_id',
-      ],
-      rows: emails.map(toEmailRow),
-    }),
+    ...insertEmailRows(tx, emails),
     insertRows(tx, {
       name: 'sending.insert_recipient',
       into: 'sending_recipient',
@@ -93,8 +70,60 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
     insertQueueRows(tx, 'sending_queue', queued),
     insertQueueRows(tx, 'sending_scheduled', scheduled),
     insertLinks(tx, emails.flatMap(toLinks)),
+    insertOwnData(tx, own),
     insertUnsubscribable(tx, emails.flatMap(toUnsubscribable)),
   ])
+}
+
+const EMAIL_COLUMNS = [
+  'tenant_id',
+  'ref_id',
+  'day',
+  'mailer_id',
+  'from_email',
+  'subject',
+  'campaign_id',
+  'custom_args',
+  'content',
+  'attachments',
+  'max_attempts',
+  'expires_at',
+  'traceparent',
+  'created_at',
+  'content_bytes',
+  'queued_at',
+  'template_id',
+  'template_version',
+  'message_id',
+]
+
+/** Those with data of recipients' own by themselves, so that all others do not pay for the column. */
+function insertEmailRows(tx: Queryable, emails: readonly AcceptedEmail[]): Promise<unknown>[] {
+  const [plain, own] = [emails.filter((e) => !hasOwn(e)), emails.filter(hasOwn)]
+  const into = 'sending_email'
+  const columns = EMAIL_COLUMNS
+  const inserts = []
+  if (plain.length > 0) {
+    const rows = plain.map(toEmailRow)
+    inserts.push(insertRows(tx, { name: 'sending.insert_email', into, columns, rows }))
+  }
+  if (own.length > 0)
+    inserts.push(
+      insertRows(tx, {
+        ...{ name: 'sending.insert_own_email', into },
+        columns: [...columns, 'has_own'],
+        rows: own.map((e) => [...toEmailRow(e), true]),
+      }),
+    )
+  return inserts
+}
+
+function hasOwn({ email }: AcceptedEmail): boolean {
+  return email.own !== undefined
+}
+
+function toOwnData({ tenantId, refId, email: { own } }: AcceptedEmail) {
+  return own === undefined ? [] : [{ tenantId, refId, own }]
 }
 
 async function insertQueueRows(

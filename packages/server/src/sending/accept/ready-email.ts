@@ -4,6 +4,8 @@ import type { LinkFinder, TemplateRenderer } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import type { Logger } from '../../platform/log.ts'
+import { type OwnGiven, ownGivenOf, withTemplateData } from '../own-data/own-data.ts'
+import { type OwnBudget, renderOwnData } from '../own-data/render-own-data.ts'
 import type { WokenQueue } from '../queue/queue-wakeups.ts'
 import { isBulk, type NewEmail } from '../record/email.ts'
 import { type PlannedEmail, planTracking } from '../tracking/plan-tracking.ts'
@@ -24,6 +26,8 @@ export interface CheckedSend {
   readonly email: NewEmail
   /** Of its templates, where it has any. */
   readonly data: SendEmailBody['template_data']
+  /** Of its recipients. */
+  readonly own: readonly OwnGiven[]
 }
 
 /** With the stored template that it names. Throws the refusals of its fields. */
@@ -32,19 +36,30 @@ export async function checkSend(
   tenantId: string,
   body: SendEmailBody,
 ): Promise<CheckedSend> {
-  const { filled, ...template } = await useTemplate(deps.db, tenantId, body)
+  const { filled, ...template } = await useTemplate(deps.db, tenantId, withTemplateData(body))
   const email = checkEmail(await withoutLineEnds(filled), deps.defaults)
-  return { email: { ...email, ...template }, data: filled.template_data }
+  return {
+    email: { ...email, ...template },
+    data: filled.template_data,
+    // Nothing is rendered of a template that is not there.
+    own: template.templateAbsence === undefined ? ownGivenOf(filled) : [],
+  }
 }
 
-/** Renders what was checked, and plans its tracking. Throws 429 and 503 as the threads do. */
+/**
+ * Renders what was checked, and plans its tracking. Throws 429 and 503 as the threads do, and 400 where `budget`,
+ * which is that of the request, is used up.
+ */
 export async function readyEmail(
   deps: ReadyDeps,
   tenantId: string,
-  { email, data }: CheckedSend,
+  { email, data, own }: CheckedSend,
+  budget: OwnBudget,
 ): Promise<PlannedEmail> {
   const rendered = await renderEmail(deps.templates, tenantId, email, data)
-  return planTracking(deps.links, tenantId, rendered)
+  const planned = await planTracking(deps.links, tenantId, rendered)
+  if (own.length === 0) return planned
+  return await renderOwnData(deps, tenantId, { email, data, own, budget }, planned)
 }
 
 /** Tells the log what an accepted email goes without. */

@@ -11,7 +11,7 @@ import type { Claim } from './attempt.ts'
 
 const LOAD_EMAILS = statement(
   'sending.load_emails',
-  `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at,
+  `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at, has_own,
           message_id, case when ref_id = any($4) then content end as content,
           case when ref_id = any($4) then attachments end as attachments
      from sending_email where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])`,
@@ -32,6 +32,8 @@ export interface EmailForSend {
   /** That it came with. */
   readonly message_id: string | null
   readonly custom_args: Readonly<Record<string, unknown>> | null
+  /** A recipient has data of its own. */
+  readonly has_own: true | null
   readonly traceparent: string
   readonly created_at: Date
 }

@@ -37,6 +37,8 @@ export interface EmailFacts {
   readonly campaignId: string | null
   /** That it came with. */
   readonly messageId?: string | null
+  /** The number of the recipient's rendering, where it has one. */
+  readonly rendering?: number | undefined
 }
 
 /** There is nothing to send, and there never will be. */
@@ -131,6 +133,11 @@ export function needsSmtpUtf8(address: string): boolean {
 }
 
 /** What one made ready may be kept under: for a relay it is not what it is for a mail server. */
-export function preparedAs({ refId, mailerId }: Pick<EmailFacts, 'refId' | 'mailerId'>): string {
-  return isDomainMailer(mailerId) ? `${refId} relay` : refId
+export function preparedAs({
+  refId,
+  mailerId,
+  rendering,
+}: Pick<EmailFacts, 'refId' | 'mailerId' | 'rendering'>): string {
+  const of = rendering === undefined ? refId : `${refId} ${rendering}`
+  return isDomainMailer(mailerId) ? `${of} relay` : of
 }

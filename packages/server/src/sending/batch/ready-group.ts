@@ -13,6 +13,7 @@ import { toApiError } from '../../platform/http/error-answer.ts'
 import { type AcceptRequest, GROUP_MAX } from '../accept/accept-email.ts'
 import { hashBody, type KeysInProgress, keyOfMode } from '../accept/idempotency.ts'
 import { checkSend, type ReadyDeps, readyEmail } from '../accept/ready-email.ts'
+import type { OwnBudget } from '../own-data/render-own-data.ts'
 import type { PlannedEmail } from '../tracking/plan-tracking.ts'
 import type { MessageReader, ReadMessage } from './read-message.ts'
 
@@ -27,6 +28,8 @@ export interface Batch {
   readonly traceparent: string
   readonly messages: readonly unknown[]
   readonly isAtomic: boolean
+  /** Of all its messages. */
+  readonly ownBudget: OwnBudget
 }
 
 export interface ReadyMessage extends ReadMessage {
@@ -94,11 +97,11 @@ export async function readyGroup(
 
 async function readyMessage(
   deps: ReadyGroupDeps,
-  { tenantId, isTest, traceparent }: Batch,
+  { tenantId, isTest, traceparent, ownBudget }: Batch,
   { body, key }: ReadMessage,
 ): Promise<ReadyMessage> {
   const checked = await checkSend(deps, tenantId, body)
-  const { email, leftOut } = await readyEmail(deps, tenantId, checked)
+  const { email, leftOut } = await readyEmail(deps, tenantId, checked, ownBudget)
   const idempotency =
     key === undefined ? {} : { idempotency: { key, bodyHash: await hashBody(body) } }
   return { body, key, request: { tenantId, email, traceparent, isTest, ...idempotency }, leftOut }
@@ -128,5 +131,7 @@ function repeat(
 function sizeOf({ request }: ReadyMessage): number {
   const { text, html, attachments } = request.email.content
   const ofAttachments = attachments.reduce((sum, { content }) => sum + content.length, 0)
-  return (text?.length ?? 0) + (html?.length ?? 0) + ofAttachments
+  const { renderings = [] } = request.email.own ?? {}
+  const ofRenderings = renderings.reduce((sum, { octets }) => sum + octets, 0)
+  return (text?.length ?? 0) + (html?.length ?? 0) + ofAttachments + ofRenderings
 }

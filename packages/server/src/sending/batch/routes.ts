@@ -6,6 +6,7 @@ import { Type } from 'typebox'
 import { validationError } from '../../platform/errors.ts'
 import { addOperation } from '../../platform/http/operation.ts'
 import { messageAttributes } from '../message-attributes.ts'
+import { createOwnBudget } from '../own-data/render-own-data.ts'
 import { BODY_BYTES_MAX, type SendRouteDeps, sendErrors } from '../send-route-deps.ts'
 import { createMessageReader } from './read-message.ts'
 import { type MessageResult, sendBatch } from './send-batch.ts'
@@ -53,7 +54,10 @@ When no message was accepted because the service is unavailable, the answer is 5
       if (deps.tracing !== undefined) request.spanAttributes = messageAttributes({ tenantId })
       const { messages, atomic: isAtomic = false } = body
       const isTest = mode === 'test'
-      const batch = { tenantId, isTest, traceparent, messages, isAtomic }
+      const batch = {
+        ...{ tenantId, isTest, traceparent, messages, isAtomic },
+        ownBudget: createOwnBudget(),
+      }
       const results = await deps.limiter.run(tenantId, () =>
         sendBatch({ ...deps, readMessage }, batch),
       )

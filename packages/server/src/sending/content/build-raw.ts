@@ -2,13 +2,14 @@
  * getRawEmail (docs/reference/sending.md#content): the message of one recipient, built anew from what is
  * stored by the code that sends it. The same input gives the same bytes, so it is what the mail server got.
  */
-import { addressKeyOf, composeMessage, parseAddress } from '@postrider/mail'
+import { composeMessage } from '@postrider/mail'
 import type { Db } from '../../platform/db/index.ts'
-import { ApiError, validationError } from '../../platform/errors.ts'
+import { ApiError } from '../../platform/errors.ts'
 import { isUlid } from '../../platform/ids.ts'
 import { prepareEmail } from '../attempt/prepare-email.ts'
 import { messageIdOf } from '../record/email.ts'
 import type { TrackingUrls } from '../tracking/tracking-urls.ts'
+import { chosenOf, readRecipient } from './choose-recipient.ts'
 import { listAddresses, loadStored } from './content-store.ts'
 import { contentGone } from './get-content.ts'
 
@@ -26,13 +27,13 @@ export async function buildRaw(
   refId: string,
   email: string | undefined,
 ): Promise<Buffer> {
-  const sought = email === undefined ? undefined : readAddress(email)
+  const sought = email === undefined ? undefined : readRecipient(email)
   if (!isUlid(refId)) throw contentGone()
   const id = { tenantId, refId }
   const recipients = await listAddresses(db, id)
   if (recipients.length === 0) throw contentGone()
   const n = chosenOf(recipients, sought)
-  const stored = await loadStored(db, id)
+  const stored = await loadStored(db, id, n)
   if (stored === undefined) throw contentGone()
   const { content, ...facts } = stored
   const prepared = await prepareEmail(trackingUrls, { ...id, ...facts, ...BY_SMTP }, content)
@@ -43,31 +44,4 @@ export async function buildRaw(
   if (prepared.kind !== 'smtp') throw new Error(`a message is ready for ${prepared.kind}`)
   const messageId = stored.messageId ?? messageIdOf(refId, n, content.from.address)
   return await composeMessage(prepared.message, messageId, prepared.ownOf?.(n))
-}
-
-function readAddress(email: string): string {
-  const parsed = parseAddress(email)
-  if (!parsed.ok) throw validationError({ path: '/email', message: parsed.problem })
-  return addressKeyOf(parsed.address.address)
-}
-
-function chosenOf(
-  recipients: readonly { readonly n: number; readonly email: string }[],
-  sought: string | undefined,
-): number {
-  const [only, ...others] = recipients
-  if (sought === undefined) {
-    if (only !== undefined && others.length === 0) return only.n
-    throw validationError({
-      path: '/email',
-      message: 'is required: the email has several recipients, and each has a copy of its own',
-    })
-  }
-  const found = recipients.find(({ email }) => {
-    const parsed = parseAddress(email)
-    return parsed.ok && addressKeyOf(parsed.address.address) === sought
-  })
-  if (found === undefined)
-    throw new ApiError('not_found', { message: 'The email has no such recipient' })
-  return found.n
 }

@@ -1,6 +1,8 @@
 /** SQL of the content of a sent email. Every statement names the tenant. */
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
+import { withRendering } from '../own-data/own-data.ts'
+import { findRendering } from '../own-data/own-data-store.ts'
 import type { EmailContent } from '../record/email.ts'
 import {
   type ContentWithoutFiles,
@@ -18,22 +20,33 @@ const keyOf = ({ tenantId, refId }: EmailId) => [tenantId, refId, dayOfUlid(refI
 
 const SHOW = statement(
   'sending.show_content',
-  `select created_at as "createdAt", content from sending_email
+  `select created_at as "createdAt", has_own as "hasOwn", content from sending_email
     where tenant_id = $1 and ref_id = $2 and day = $3`,
 )
 
 export type ShownContent = ContentWithoutFiles & { readonly createdAt: Date }
 
-/** Attachments stay in the database. Undefined when it has left with its day. */
-export async function showContent(q: Queryable, id: EmailId): Promise<ShownContent | undefined> {
-  const { rows } = await q.query<{ createdAt: Date; content: Buffer }>(SHOW, keyOf(id))
+/**
+ * What the recipient with this number gets; undefined: what those get who have no data of their own. Attachments
+ * stay in the database. Undefined when it has left with its day.
+ */
+export async function showContent(
+  q: Queryable,
+  id: EmailId,
+  n: number | undefined,
+): Promise<ShownContent | undefined> {
+  type Row = { createdAt: Date; hasOwn: true | null; content: Buffer }
+  const { rows } = await q.query<Row>(SHOW, keyOf(id))
   if (rows[0] === undefined) return undefined
-  return { ...(await readWithoutFiles(rows[0].content)), createdAt: rows[0].createdAt }
+  const { createdAt, content, hasOwn } = rows[0]
+  const own = hasOwn === null || n === undefined ? undefined : await findRendering(q, { ...id, n })
+  return { ...withRendering(await readWithoutFiles(content), own), createdAt }
 }
 
 const LOAD = statement(
   'sending.load_whole_email',
-  `select created_at as "createdAt", campaign_id as "campaignId", message_id as "messageId", content, attachments
+  `select created_at as "createdAt", campaign_id as "campaignId", message_id as "messageId",
+          has_own as "hasOwn", content, attachments
      from sending_email
     where tenant_id = $1 and ref_id = $2 and day = $3`,
 )
@@ -46,11 +59,19 @@ export interface StoredEmail {
   readonly content: EmailContent
 }
 
-export async function loadStored(q: Queryable, id: EmailId): Promise<StoredEmail | undefined> {
-  const { rows } = await q.query<StoredContent & Omit<StoredEmail, 'content'>>(LOAD, keyOf(id))
+/** With what the recipient with this number gets. */
+export async function loadStored(
+  q: Queryable,
+  id: EmailId,
+  n: number,
+): Promise<StoredEmail | undefined> {
+  type Row = StoredContent & Omit<StoredEmail, 'content'> & { readonly hasOwn: true | null }
+  const { rows } = await q.query<Row>(LOAD, keyOf(id))
   if (rows[0] === undefined) return undefined
-  const { createdAt, campaignId, messageId } = rows[0]
-  return { createdAt, campaignId, messageId, content: await readStored(rows[0]) }
+  const { createdAt, campaignId, messageId, hasOwn } = rows[0]
+  const own = hasOwn === null ? undefined : await findRendering(q, { ...id, n })
+  const content = withRendering(await readStored(rows[0]), own)
+  return { createdAt, campaignId, messageId, content }
 }
 
 const RECIPIENTS = statement(

@@ -9,7 +9,8 @@ import { ApiError } from '../../platform/errors.ts'
 import { isUlid } from '../../platform/ids.ts'
 import type { Mailbox } from '../record/email.ts'
 import type { StoredAttachment } from '../record/stored-content.ts'
-import { type ShownContent, showContent } from './content-store.ts'
+import { chosenOf, readRecipient } from './choose-recipient.ts'
+import { listAddresses, type ShownContent, showContent } from './content-store.ts'
 
 /** An id that is none, one of another tenant, and one that is too old have the same words. */
 export function contentGone(): ApiError {
@@ -19,18 +20,29 @@ export function contentGone(): ApiError {
   })
 }
 
-async function readContent(q: Queryable, tenantId: string, refId: string): Promise<ShownContent> {
-  const found = isUlid(refId) ? await showContent(q, { tenantId, refId }) : undefined
+async function readContent(
+  q: Queryable,
+  tenantId: string,
+  refId: string,
+  email: string | undefined,
+): Promise<ShownContent> {
+  const sought = email === undefined ? undefined : readRecipient(email)
+  if (!isUlid(refId)) throw contentGone()
+  const id = { tenantId, refId }
+  const n = sought === undefined ? undefined : await findRecipient(q, id, sought)
+  const found = await showContent(q, id, n)
   if (found === undefined) throw contentGone()
   return found
 }
 
+/** @param email whose copy; when left out, what recipients get who have no data of their own */
 export async function getContent(
   q: Queryable,
   tenantId: string,
   refId: string,
+  email?: string,
 ): Promise<StoredContent> {
-  const found = await readContent(q, tenantId, refId)
+  const found = await readContent(q, tenantId, refId, email)
   const { createdAt, from, to, cc, replyTo, subject, headers, html, text, templateProblem } = found
   return {
     ref_id: refId,
@@ -48,6 +60,16 @@ export async function getContent(
     attachments: found.attachments.map((one) => toAttachment(one, html ?? '')),
     template_problem: templateProblem ?? null,
   }
+}
+
+async function findRecipient(
+  q: Queryable,
+  id: { readonly tenantId: string; readonly refId: string },
+  sought: string,
+): Promise<number> {
+  const recipients = await listAddresses(q, id)
+  if (recipients.length === 0) throw contentGone()
+  return chosenOf(recipients, sought)
 }
 
 function toAddress({ address, name }: Mailbox) {

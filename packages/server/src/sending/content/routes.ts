@@ -1,5 +1,10 @@
 /** getEmailContent and getRawEmail (docs/reference/sending.md#content). */
-import { emailParams, getEmailContentAnswer, getRawEmailQuery } from '@postrider/contract'
+import {
+  emailParams,
+  getEmailContentAnswer,
+  getEmailContentQuery,
+  getRawEmailQuery,
+} from '@postrider/contract'
 import { type ConcurrencyLimiter, enterLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
 import { offerFile, streamInSlices } from '../../platform/http/file-answer.ts'
@@ -17,14 +22,17 @@ export function contentRoutes(app: FastifyInstance, deps: ContentRouteDeps): voi
   addOperation(app, 'getEmailContent', {
     summary: 'Get the content of an email',
     description:
-      'What was accepted: HTML and text without tracking, and attachments by their names and sizes. A template is shown as it was rendered. Kept for `POSTRIDER_RETENTION`, then 404.',
+      'What was accepted: HTML and text without tracking, and attachments by their names and sizes. A template is shown as it was rendered: with `email` for that recipient, without it for those who have no `template_data` of their own. Kept for `POSTRIDER_RETENTION`, then 404.',
     tag: 'Email',
     params: emailParams,
+    query: getEmailContentQuery,
     answer: getEmailContentAnswer,
     scopes: ['content'],
     errors: ['rate_limited'],
-    async handle({ tenant: { tenantId }, params }) {
-      const content = await limiter.run(tenantId, () => getContent(db, tenantId, params.ref_id))
+    async handle({ tenant: { tenantId }, params, query }) {
+      const content = await limiter.run(tenantId, () =>
+        getContent(db, tenantId, params.ref_id, query.email),
+      )
       return { message: 'Email Content', content }
     },
   })

@@ -8,15 +8,17 @@ export interface RecordedEmail {
   readonly subject: string
   readonly mailerId: string
   readonly campaignId: string | null
+  /** A recipient has data of its own. */
+  readonly hasOwn: true | null
 }
 
 const EMAILS = statement(
   'sending.record_emails',
   `select e.ref_id as "refId", from_email as "from", subject, mailer_id as "mailerId",
-          campaign_id as "campaignId"
+          campaign_id as "campaignId", has_own as "hasOwn"
      from unnest($2::text[], $3::date[]) as k (ref_id, day)
     cross join lateral (
-      select ref_id, from_email, subject, mailer_id, campaign_id from sending_email
+      select ref_id, from_email, subject, mailer_id, campaign_id, has_own from sending_email
        where tenant_id = $1 and ref_id = k.ref_id and day = k.day and day between $4 and $5
        limit 1) e`,
 )
@@ -50,7 +52,7 @@ export interface WholeEmail extends RecordedEmail {
 const EMAIL = statement(
   'sending.record_email',
   `select ref_id as "refId", from_email as "from", subject, mailer_id as "mailerId",
-          campaign_id as "campaignId", custom_args as "customArgs", traceparent,
+          campaign_id as "campaignId", custom_args as "customArgs", has_own as "hasOwn", traceparent,
           template_id as "templateId", template_version as "templateVersion"
      from sending_email where tenant_id = $1 and ref_id = $2 and day = $3`,
 )

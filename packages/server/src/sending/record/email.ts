@@ -59,6 +59,8 @@ export interface EmailContent {
 export interface EmailTracking {
   readonly pixelAt?: number
   readonly links?: LinkOffsets['links']
+  /** Of a rendering: the numbers that its links have within the email. Absent: they are the same. */
+  readonly linkNumbers?: readonly number[]
   /** Headers of RFC 8058, and an address for the placeholder. */
   readonly unsubscribes: boolean
 }
@@ -75,6 +77,29 @@ export interface Recipient {
 export interface UsedTemplate {
   readonly templateId: string
   readonly version: number
+}
+
+/** What a recipient has of its own (`own-data/own-data.ts`). */
+export interface OwnRecipient {
+  readonly n: number
+  /** As given, without those of the email. */
+  readonly customArgs: Readonly<Record<string, unknown>> | null
+  /** The number of its rendering, from 1; null: it gets the content of the email. */
+  readonly rendering: number | null
+}
+
+export interface NewRendering {
+  readonly subject: string
+  /** As it is stored. */
+  readonly content: Buffer
+  /** About how much memory it takes. */
+  readonly octets: number
+}
+
+export interface OwnData {
+  readonly recipients: readonly OwnRecipient[]
+  /** In the order of their numbers. */
+  readonly renderings: readonly NewRendering[]
 }
 
 export interface NewEmail {
@@ -96,6 +121,8 @@ export interface NewEmail {
     readonly clicks: boolean
     readonly unsubscribes: boolean
   }
+  /** Absent: no recipient has data of its own. */
+  readonly own?: OwnData
   /** Where its tracked links lead to, by their numbers. */
   readonly links?: readonly string[]
   /** A message that was handed in whole. */
@@ -120,6 +147,12 @@ export function isScheduled(refId: string, { sendAt }: Pick<NewEmail, 'sendAt'>)
  */
 export function messageIdOf(refId: string, n: number, fromAddress: string): string {
   return `<${envelopeIdOf(refId, n)}@${domainOf(fromAddress)}>`
+}
+
+/** Of a Message-ID that `messageIdOf` made: the number of its recipient. */
+export function numberOfMessageId(messageId: string): number | undefined {
+  const n = /^<[0-9A-Z]{26}\.(\d{1,5})@/.exec(messageId)?.[1]
+  return n === undefined ? undefined : Number(n)
 }
 
 /** What a delivery report repeats where the server offers that (RFC 3461 §4.4): as stable. */

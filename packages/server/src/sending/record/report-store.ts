@@ -12,6 +12,8 @@ import { statement, type Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
 import { insertStopped, isStopped, type StoppedRecipient } from '../accept/stopped-store.ts'
+import { layOver } from '../own-data/own-data.ts'
+import { readOwn } from '../own-data/own-data-store.ts'
 import type { RecordedAttempt } from './email-store.ts'
 import type { RecipientKey } from './recipient-store.ts'
 
@@ -53,11 +55,11 @@ const LOCK = statement(
 const READ = statement(
   'sending.read_reported',
   `select k.ref_id as "refId", k.n, coalesce(a.mailer_id, e.mailer_id) as "mailerId", a.outcome,
-          e.campaign_id as "campaignId", e.custom_args as "customArgs", e.traceparent,
+          e.campaign_id as "campaignId", e.custom_args as "customArgs", e.has_own as "hasOwn", e.traceparent,
           e.created_at as "createdAt"
      from ${KEYS}
     cross join lateral (
-      select mailer_id, campaign_id, custom_args, traceparent, created_at from sending_email
+      select mailer_id, campaign_id, custom_args, has_own, traceparent, created_at from sending_email
        where tenant_id = $1 and ref_id = k.ref_id and day = k.day and day = any($5::date[])
        limit 1) e
      left join lateral (
@@ -110,15 +112,27 @@ export async function lockReported(
   const claimed = await findBeingClaimed(tx, tenantId, waiting)
   const { rows: read } = await tx.query<
     RecipientKey &
-      Omit<Read, 'lastOutcome'> & { readonly outcome: RecordedAttempt['outcome'] | null }
+      Omit<Read, 'lastOutcome'> & {
+        readonly outcome: RecordedAttempt['outcome'] | null
+        readonly hasOwn: true | null
+      }
   >(READ, values)
+  const having = read.filter(({ hasOwn }) => hasOwn === true)
+  const own = await readOwn(
+    tx,
+    having.map(({ refId, n }) => ({ tenantId, refId, n })),
+  )
+  const ownArgsOf = new Map(
+    having.map(({ refId, n }, i) => [`${refId}.${n}`, own[i]?.customArgs ?? null]),
+  )
   const readOf = new Map(read.map((row) => [`${row.refId}.${row.n}`, row]))
   return locked.flatMap((row) => {
     const more = readOf.get(`${row.refId}.${row.n}`)
     if (more === undefined) return []
-    const { outcome, ...rest } = more
+    const { outcome, hasOwn: _, ...rest } = more
+    const customArgs = layOver(rest.customArgs, ownArgsOf.get(`${row.refId}.${row.n}`) ?? null)
     const isBeingClaimed = claimed.some(({ refId, n }) => refId === row.refId && n === row.n)
-    return [{ ...row, ...rest, lastOutcome: outcome ?? undefined, isBeingClaimed }]
+    return [{ ...row, ...rest, customArgs, lastOutcome: outcome ?? undefined, isBeingClaimed }]
   })
 }
 

@@ -1,13 +1,15 @@
 /** SQL of what a copy is built from. Every statement names the tenant. */
 import { type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import type { EmailContent } from '../record/email.ts'
+import { withRendering } from '../own-data/own-data.ts'
+import { findRendering } from '../own-data/own-data-store.ts'
+import { type EmailContent, numberOfMessageId } from '../record/email.ts'
 import { readStored, type StoredContent } from '../record/stored-content.ts'
 import type { SentCopy } from './copy-jobs-store.ts'
 
 const LOAD = statement(
   'sending.load_sent_copy',
-  `select created_at as "createdAt", content, attachments from sending_email
+  `select created_at as "createdAt", has_own as "hasOwn", content, attachments from sending_email
     where tenant_id = $1 and ref_id = $2 and day = $3`,
 )
 
@@ -24,18 +26,23 @@ export interface StoredEmail {
   readonly bcc: readonly string[]
 }
 
-/** Undefined when it has left with its day. */
+/** As the recipient of that Message-ID got it. Undefined when it has left with its day. */
 export async function loadEmail(
   q: Queryable,
-  { tenantId, refId }: Pick<SentCopy, 'tenantId' | 'refId'>,
+  { tenantId, refId, messageId }: Pick<SentCopy, 'tenantId' | 'refId' | 'messageId'>,
 ): Promise<StoredEmail | undefined> {
   const key = [tenantId, refId, dayOfUlid(refId)]
   const [emails, blind] = await Promise.all([
-    q.query<StoredContent & Pick<StoredEmail, 'createdAt'>>(LOAD, key),
+    q.query<StoredContent & Pick<StoredEmail, 'createdAt'> & { hasOwn: true | null }>(LOAD, key),
     q.query<{ email: string }>(LOAD_BLIND, key),
   ])
   const [email] = emails.rows
   if (email === undefined) return undefined
-  const content = await readStored(email)
+  const n = numberOfMessageId(messageId)
+  const own =
+    email.hasOwn === null || n === undefined
+      ? undefined
+      : await findRendering(q, { tenantId, refId, n })
+  const content = withRendering(await readStored(email), own)
   return { createdAt: email.createdAt, content, bcc: blind.rows.map((row) => row.email) }
 }

@@ -34,7 +34,7 @@ export function markEmail(
 ): MarkedEmail | undefined {
   const { html, text, tracking } = content
   if (tracking === undefined) return undefined
-  const { pixelAt, links = [], unsubscribes } = tracking
+  const { pixelAt, links = [], linkNumbers, unsubscribes } = tracking
   const before: ((who: TrackedRecipient) => string)[] = [
     ...(unsubscribes ? [urls.unsubscribeUrl] : []),
     ...(pixelAt === undefined ? [] : [urls.openUrl]),
@@ -65,7 +65,8 @@ export function markEmail(
     ownOf(n) {
       const who = { ...email, n }
       const texts = before.map((make) => make(who))
-      for (let link = 0; link < linksCount; link++) texts.push(urls.clickUrl(who, link))
+      for (let link = 0; link < linksCount; link++)
+        texts.push(urls.clickUrl(who, linkNumbers?.[link] ?? link))
       return unsubscribes ? { texts, unsubscribeUrl: texts[0] ?? '' } : { texts }
     },
   }

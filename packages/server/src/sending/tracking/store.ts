@@ -4,6 +4,8 @@
  */
 import { arrayText, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
+import { layOver, withRendering } from '../own-data/own-data.ts'
+import { findRendering, readOwn } from '../own-data/own-data-store.ts'
 import { readWithoutFiles } from '../record/stored-content.ts'
 import type { TrackedRecipient } from './tracking-urls.ts'
 
@@ -66,27 +68,34 @@ export async function findLinks(
 
 export interface EmailTracks {
   readonly isOpenTracked: boolean
-  /** Where its tracked links lead to, by their numbers. */
-  readonly urls: readonly string[]
+  /** Its tracked links in the order of the HTML, with their numbers. */
+  readonly links: readonly { readonly link: number; readonly url: string }[]
 }
 
 const FIND_TRACKS = statement(
   'sending.find_tracks',
-  `select e.content, coalesce((select urls from sending_link
+  `select e.content, e.has_own as "hasOwn", coalesce((select urls from sending_link
                      where tenant_id = $1 and ref_id = $2 and day = $3), '{}') as urls
      from sending_email e where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
 )
 
-/** What can be noticed of an email; nothing of one that is no longer kept. */
-export async function findTracks(
-  q: Queryable,
-  { tenantId, refId }: Pick<TrackedRecipient, 'tenantId' | 'refId'>,
-): Promise<EmailTracks> {
-  const values = [tenantId, refId, dayOfUlid(refId)]
-  const { rows } = await q.query<{ content: Buffer; urls: string[] }>(FIND_TRACKS, values)
-  if (rows[0] === undefined) return { isOpenTracked: false, urls: [] }
-  const { tracking } = await readWithoutFiles(rows[0].content)
-  return { isOpenTracked: tracking?.pixelAt !== undefined, urls: rows[0].urls }
+/** What can be noticed of a recipient's copy; nothing of one that is no longer kept. */
+export async function findTracks(q: Queryable, who: TrackedRecipient): Promise<EmailTracks> {
+  const values = [who.tenantId, who.refId, dayOfUlid(who.refId)]
+  const { rows } = await q.query<{ content: Buffer; hasOwn: true | null; urls: string[] }>(
+    FIND_TRACKS,
+    values,
+  )
+  if (rows[0] === undefined) return { isOpenTracked: false, links: [] }
+  const { content, hasOwn, urls } = rows[0]
+  const own = hasOwn === null ? undefined : await findRendering(q, who)
+  const { tracking } = withRendering(await readWithoutFiles(content), own)
+  const count = (tracking?.links ?? []).reduce((most, [, , link]) => Math.max(most, link + 1), 0)
+  const links = Array.from({ length: count }, (_, i) => {
+    const link = tracking?.linkNumbers?.[i] ?? i
+    return { link, url: urls[link] ?? '' }
+  })
+  return { isOpenTracked: tracking?.pixelAt !== undefined, links }
 }
 
 export interface EmailUnsubscribable {
@@ -143,7 +152,8 @@ export interface TrackedCopy {
 // One probe of each index for each of the given, whatever the statistics say of the tables.
 const FIND_COPIES = statement(
   'sending.find_copies',
-  `select w.i::int as i, r.email, e.campaign_id as "campaignId", e.custom_args as "customArgs", e.traceparent,
+  `select w.i::int as i, r.email, e.campaign_id as "campaignId", e.custom_args as "customArgs",
+          e.has_own as "hasOwn", e.traceparent,
           r.message_id as "messageId", r.delivered_at as "deliveredAt", r.attempts,
           coalesce(a.mailer_id, e.mailer_id) as "mailerId"
      from unnest($1::text[], $2::text[], $3::int[], $4::date[]) with ordinality
@@ -171,12 +181,28 @@ export async function findTrackedCopies(
   who: readonly TrackedRecipient[],
 ): Promise<readonly (TrackedCopy | undefined)[]> {
   if (who.length === 0) return []
-  const { rows } = await q.query<TrackedCopy & { readonly i: number }>(FIND_COPIES, [
+  type Row = TrackedCopy & { readonly i: number; readonly hasOwn: true | null }
+  const { rows } = await q.query<Row>(FIND_COPIES, [
     arrayText(who.map(({ tenantId }) => tenantId)),
     arrayText(who.map(({ refId }) => refId)),
     arrayText(who.map(({ n }) => n)),
     arrayText(who.map(({ refId }) => dayOfUlid(refId))),
   ])
-  const found = new Map(rows.map(({ i, ...copy }) => [i - 1, copy]))
+  const found = new Map(
+    rows.map(({ i, hasOwn: _, ...copy }): [number, TrackedCopy] => [i - 1, copy]),
+  )
+  const having = rows.flatMap(({ i, hasOwn }) => {
+    const one = who[i - 1]
+    return hasOwn === null || one === undefined ? [] : [{ i: i - 1, one }]
+  })
+  const own = await readOwn(
+    q,
+    having.map(({ one }) => one),
+  )
+  for (const [at, { i }] of having.entries()) {
+    const copy = found.get(i)
+    if (copy !== undefined)
+      found.set(i, { ...copy, customArgs: layOver(copy.customArgs, own[at]?.customArgs ?? null) })
+  }
   return who.map((_, i) => found.get(i))
 }

@@ -63,7 +63,8 @@ export async function simulateEvent(
       const tracks = await findTracks(deps.db, copy)
       const link = event === 'click' ? linkOf(tracks, url) : opened(tracks)
       await deps.recorder.record(hitOf(deps, copy, { kind: event, link }))
-      return event === 'click' ? { ...simulated, url: tracks.urls[link] ?? '' } : simulated
+      const followed = tracks.links.find((one) => one.link === link)
+      return event === 'click' ? { ...simulated, url: followed?.url ?? '' } : simulated
     }
     case 'bounce':
     case 'complaint': {
@@ -110,13 +111,13 @@ function opened({ isOpenTracked }: EmailTracks): number {
 }
 
 /** The number of the link, the first where none is named. */
-function linkOf({ urls }: EmailTracks, url: string | undefined): number {
-  if (urls.length === 0)
+function linkOf({ links }: EmailTracks, url: string | undefined): number {
+  if (links.length === 0)
     throw conflict(
       'The email has no tracked link: send it with settings.click_tracking, and a link',
     )
-  const link = url === undefined ? 0 : urls.indexOf(url)
-  if (link >= 0) return link
+  const found = url === undefined ? links[0] : links.find((one) => one.url === url)
+  if (found !== undefined) return found.link
   throw validationError({ path: '/url', message: 'is no tracked link of this email' })
 }
 

@@ -127,6 +127,7 @@ export function createLeasedRecipients(deps: {
   }
 }
 
-function smallBytesOf({ contentBytes }: Claim): number {
-  return contentBytes < LARGE_CONTENT_BYTES ? contentBytes : 0
+/** Large ones and renderings are kept elsewhere (`large-emails.ts`). */
+function smallBytesOf({ contentBytes, rendering }: Claim): number {
+  return contentBytes < LARGE_CONTENT_BYTES && rendering === undefined ? contentBytes : 0
 }

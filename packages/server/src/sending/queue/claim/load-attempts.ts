@@ -1,12 +1,14 @@
 /** Loads what a queue's claims need: each email that they share once. */
 import { parseAddress } from '@postrider/mail'
-import type { Db } from '../../../platform/db/index.ts'
+import type { Db, Queryable } from '../../../platform/db/index.ts'
 import { findSuppressed } from '../../../suppressions/index.ts'
 import type { Claim, LoadedClaim } from '../../attempt/attempt.ts'
 import { type EmailForSend, loadForSend } from '../../attempt/attempt-store.ts'
 import { type PreparedEmail, prepareEmail } from '../../attempt/prepare-email.ts'
+import { layOver } from '../../own-data/own-data.ts'
+import { readOwn } from '../../own-data/own-data-store.ts'
 import { groupsOfRecipient } from '../../record/counter-groups.ts'
-import { messageIdOf } from '../../record/email.ts'
+import { messageIdOf, type OwnRecipient } from '../../record/email.ts'
 import type { TrackingUrls } from '../../tracking/tracking-urls.ts'
 import type { QueueKey } from './claim-store.ts'
 import { LARGE_CONTENT_BYTES, type LargeEmails } from './large-emails.ts'
@@ -47,6 +49,7 @@ export async function loadAttempts(
     ]),
   )
   const recipientOf = new Map(recipients.map((r) => [`${r.ref_id}.${r.n}`, r]))
+  const ownOf = await readOwnOf(deps.db, queue.tenantId, emails, claims)
   const suppressionOf = await lookUpSuppressions(deps, queue.tenantId, recipients)
   const attempts: LoadedClaim[] = []
   const orphans: Claim[] = []
@@ -58,11 +61,18 @@ export async function loadAttempts(
       continue
     }
     const { prepareSmall = prepareOf.get(claim.refId) } = email
+    const own = ownOf.get(`${claim.refId}.${claim.n}`)
+    const rendering = own?.rendering ?? undefined
+    const prepareLarge = () => deps.largeEmails.get({ ...claim, ...factsOf(email), rendering })
     const messageId = email.message_id ?? messageIdOf(claim.refId, claim.n, email.from_email)
     attempts.push({
-      claim: { ...claim, groups: groupsOfRecipient(recipient.email, email.campaign_id) },
-      prepare: prepareSmall ?? (() => deps.largeEmails.get({ ...claim, ...factsOf(email) })),
-      customArgs: email.custom_args,
+      claim: {
+        ...claim,
+        groups: groupsOfRecipient(recipient.email, email.campaign_id),
+        ...(rendering === undefined ? {} : { rendering }),
+      },
+      prepare: rendering === undefined ? (prepareSmall ?? prepareLarge) : prepareLarge,
+      customArgs: layOver(email.custom_args, own?.customArgs ?? null),
       traceparent: email.traceparent,
       email: recipient.email,
       messageId,
@@ -72,6 +82,20 @@ export async function loadAttempts(
     })
   }
   return { attempts, orphans }
+}
+
+/** By `refId.n`. Nothing is asked for where no email of the claims has any. */
+async function readOwnOf(
+  q: Queryable,
+  tenantId: string,
+  emails: readonly EmailForSend[],
+  claims: readonly Claim[],
+): Promise<ReadonlyMap<string, OwnRecipient | undefined>> {
+  const having = new Set(emails.flatMap((e) => (e.has_own === null ? [] : [e.ref_id])))
+  if (having.size === 0) return new Map()
+  const keys = claims.flatMap(({ refId, n }) => (having.has(refId) ? [{ tenantId, refId, n }] : []))
+  const found = await readOwn(q, keys)
+  return new Map(keys.map(({ refId, n }, i) => [`${refId}.${n}`, found[i]]))
 }
 
 /** Of one tenant's recipients at once; each is looked up again when that was too long ago. */
