@@ -110,22 +110,25 @@ export const emailAddress = closedObject({
 export type EmailAddressInput = Static<typeof emailAddress>
 
 /** An entry of `to`. */
-export const emailRecipient = closedObject({
-  ...emailAddress.properties,
-  template_data: Type.Optional(
-    jsonObject({
-      description: `Laid over the email's \`template_data\` by top-level key: this recipient gets subject and content as they render with both. Together at most 1 MiB. Subject and content are then templates for all recipients. Recipients with the same data share a rendering. All renderings of one request may have ${ownContentBytesMax / (1024 * 1024)} MiB and take ${ownContentMsMax / 1000} s; beyond that, send it in parts`,
-      examples: [{ name: 'Ada' }],
-    }),
-  ),
-  custom_args: Type.Optional(
-    jsonObjectOrNull({
-      description:
-        "Laid over the email's `custom_args` by top-level key, in every event about this recipient. Together at most 10 KiB",
-      examples: [{ order_id: 1234 }],
-    }),
-  ),
-})
+export const emailRecipient = closedObject(
+  {
+    ...emailAddress.properties,
+    template_data: Type.Optional(
+      jsonObject({
+        description: `Laid over the email's \`template_data\` by top-level key: this recipient gets subject and content as they render with both. Together at most 1 MiB. Subject and content are then templates for all recipients. Recipients with the same data share a rendering. All renderings of one request may have ${ownContentBytesMax / (1024 * 1024)} MiB and take ${ownContentMsMax / 1000} s; beyond that, send it in parts`,
+        examples: [{ name: 'Ada' }],
+      }),
+    ),
+    custom_args: Type.Optional(
+      jsonObjectOrNull({
+        description:
+          "Laid over the email's `custom_args` by top-level key, in every event about this recipient. Together at most 10 KiB",
+        examples: [{ order_id: 1234 }],
+      }),
+    ),
+  },
+  { description: 'A recipient, with what it has of its own' },
+)
 export type EmailRecipientInput = Static<typeof emailRecipient>
 
 export const emailContent = closedObject({

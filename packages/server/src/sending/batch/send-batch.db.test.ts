@@ -54,6 +54,8 @@ beforeEach(async () => {
     db,
     'sending_email',
     'sending_recipient',
+    'sending_own',
+    'sending_rendering',
     'sending_queue',
     'sending_scheduled',
     'sending_link',
@@ -334,6 +336,63 @@ describe('idempotency keys of a batch', () => {
       body: { errors: [{ path: 'Idempotency-Key' }] },
     })
     expect(await count('sending_email')).toBe(0)
+  })
+})
+
+describe('recipients of a batch with data of their own', () => {
+  const own = (name: string, more: Record<string, unknown> = {}) =>
+    mailTo('x', {
+      to: [{ email: `${name}@example.com`, template_data: { name } }],
+      subject: 'For {{ name }}',
+      ...more,
+    })
+
+  it.each([true, false])('have renderings of their own, atomic: %s', async (atomic) => {
+    const { body } = await sendBatch([own('a'), own('b'), mailTo('c')], { atomic })
+    expect(body.results).toMatchObject([{ index: 0 }, { index: 1 }, { index: 2 }])
+    const { rows } = await db.query('select subject from sending_rendering order by 1')
+    expect(rows).toEqual([{ subject: 'For a' }, { subject: 'For b' }])
+    expect(await count('sending_own')).toBe(2)
+  })
+
+  it('are refused by their path within the message, others are not', async () => {
+    const wrong = own('a', {
+      to: [{ email: 'a@example.com', custom_args: { x: 'x'.repeat(10_240) } }],
+    })
+    const { body } = await sendBatch([wrong, own('b')])
+    expect(body.results).toMatchObject([
+      { code: 'validation_failed', errors: [{ path: '/to/0/custom_args' }] },
+      { ref_id: expect.any(String) },
+    ])
+    const cc = own('a', { cc: [{ email: 'c@example.com', template_data: {} }] })
+    const atomic = await sendBatch([own('b'), cc], { atomic: true })
+    expect(atomic.body.errors).toMatchObject([{ path: '/messages/1/cc/0/template_data' }])
+  })
+
+  it('are part of what an idempotency key stands for', async () => {
+    const first = own('a', { idempotency_key: 'k' })
+    const other = own('a', {
+      to: [{ email: 'a@example.com', template_data: { name: 'b' } }],
+      idempotency_key: 'k',
+    })
+    const { body } = await sendBatch([first, other, first])
+    expect(body.results[1]).toMatchObject({ code: 'idempotency_mismatch' })
+    expect(body.results[2].ref_id).toBe(body.results[0].ref_id)
+  })
+
+  it('share the limits of their request', async () => {
+    const value = '{% for i in (1..4096) %}{{ line }}{% endfor %}'
+    const long = (i: number) =>
+      own(`n${i}`, {
+        content: ['text/plain', 'text/html'].map((type) => ({ type, value })),
+        template_data: { line: 'x'.repeat(1_024) },
+      })
+    const { body } = await sendBatch([0, 1, 2, 3, 4].map(long))
+    expect(body.results.map((one: object) => 'ref_id' in one)).toEqual([true, true, true, true, false])
+    expect(body.results[4]).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ path: '/to/0/template_data' }],
+    })
   })
 })
 
