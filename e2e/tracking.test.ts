@@ -138,7 +138,9 @@ describe('a tracked mail', () => {
         custom_args: { who: name },
       })),
       subject: 'For {{ name }}',
-      content: [{ type: 'text/html', value: '<a href="https://shop.example.com/{{ name }}">x</a>' }],
+      content: [
+        { type: 'text/html', value: '<a href="https://shop.example.com/{{ name }}">x</a>' },
+      ],
       custom_args: { campaign: 'autumn', who: 'nobody' },
       settings: { click_tracking: true },
     })

@@ -388,7 +388,13 @@ describe('recipients of a batch with data of their own', () => {
         template_data: { line: 'x'.repeat(1_024) },
       })
     const { body } = await sendBatch([0, 1, 2, 3, 4].map(long))
-    expect(body.results.map((one: object) => 'ref_id' in one)).toEqual([true, true, true, true, false])
+    expect(body.results.map((one: object) => 'ref_id' in one)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+    ])
     expect(body.results[4]).toMatchObject({
       code: 'validation_failed',
       errors: [{ path: '/to/0/template_data' }],
