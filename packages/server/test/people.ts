@@ -1,4 +1,5 @@
 /** Tenants and people behind the real HTTP application, on a database of the test file's own. */
+import { scryptSync } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { createPeople, type PeopleConfig } from '../src/people/create.ts'
@@ -16,6 +17,8 @@ import { emptyTables } from './empty-tables.ts'
 export const ORIGIN = 'https://mail.example.com'
 export const COOKIE = '__Host-postrider_session'
 export const PASSWORD = 'correct horse battery'
+/** Of that password, at a cost that a login does not feel: a stored password names its own. */
+const CHEAP_HASH = ['scrypt', 2, 1, 1, 'AAAA', cheapHashOf(PASSWORD)].join('$')
 const ADMIN = 'the-operator'
 
 export interface Asked {
@@ -47,11 +50,20 @@ export interface People {
   ui(method: Method, path: string, o?: Asked): Promise<Answered>
   accept(url: string, body?: object): Promise<Answered>
   logIn(email: string, o?: Asked & { readonly password?: string }): Promise<Answered>
-  /** A user who has accepted the invitation and logged in. */
+  /** A user who has logged in, with a password that was set directly unless the user accepts the invitation. */
   newPerson(
     role: string,
-    o?: { readonly tenants?: readonly string[]; readonly content?: boolean },
+    o?: {
+      readonly tenants?: readonly string[]
+      readonly content?: boolean
+      readonly accepts?: boolean
+    },
   ): Promise<{ readonly userId: string; readonly email: string; readonly cookie: string }>
+}
+
+function cheapHashOf(password: string): string {
+  const salt = Buffer.from('AAAA', 'base64url')
+  return scryptSync(password, salt, 32, { N: 2, r: 1, p: 1 }).toString('base64url')
 }
 
 function readBody(payload: string): unknown {
@@ -163,10 +175,19 @@ export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): Peopl
         ...(content === undefined ? {} : { content }),
       })
       if (made.status !== 201) throw new Error(JSON.stringify(made.body))
-      await people.accept(made.body.invitation_url)
+      const userId: string = made.body.user.user_id
+      if (o.accepts === true) await people.accept(made.body.invitation_url)
+      else await setCheapPassword(userId)
       const cookie = cookieOf(await people.logIn(email))
-      return { userId: made.body.user.user_id, email, cookie }
+      return { userId, email, cookie }
     },
+  }
+  async function setCheapPassword(userId: string): Promise<void> {
+    await database.db.query(
+      `with taken as (delete from people_invitation where user_id = $1)
+         update people_user set password_hash = $2, activated_at = now() where user_id = $1`,
+      [userId, CHEAP_HASH],
+    )
   }
   return people
 }

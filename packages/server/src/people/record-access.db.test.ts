@@ -26,7 +26,7 @@ const failures = async () =>
 describe('the audit log', () => {
   it('has an accepted invitation and a login, in each tenant of the user and with the address', async () => {
     const tenants = [people.acme.tenantId, people.other.tenantId]
-    const { email, userId } = await newPerson('developer', { tenants })
+    const { email, userId } = await newPerson('developer', { tenants, accepts: true })
     const { body } = await logIn(email, { from: '198.51.100.9' })
     for (const { apiKey } of [people.acme, people.other])
       expect(await entriesOf(apiKey)).toMatchObject([
@@ -40,7 +40,7 @@ describe('the audit log', () => {
   })
 
   it('has the login of an operator for the operator alone', async () => {
-    const { userId } = await newPerson('operator')
+    const { userId } = await newPerson('operator', { accepts: true })
     expect((await operatorsEntries()).slice(0, 2)).toMatchObject([
       { actor: userId, operation: 'createSession', tenant_id: null },
       { actor: userId, operation: 'acceptInvitation', tenant_id: null },
