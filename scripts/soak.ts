@@ -4,19 +4,20 @@
  *   npm run test:soak -- [--minutes 10] [--seed 1234] [--only parsers,doors] [--report file]
  *
  * Parts: `parsers` gives hostile input to every parser, `doors` sends it into a running service, `crash`
- * kills a running service and counts what was lost. Parsers and doors run unless others are named, and
+ * kills a running service and counts what was lost. `cases` runs, for as long as that takes, the tests that have
+ * fewer cases in `npm test`, with all of them. All but crash run unless others are named, and
  * share the time; what is found is printed with how to find it again. What it finds becomes an entry of
  * `packages/server/test/bombs/found.fixture.ts`. The report is JSON: `{ passed, failed }`.
  */
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-    only: { type: 'string', default: 'parsers,doors' },
+    only: { type: 'string', default: 'parsers,doors,cases' },
     report: { type: 'string' },
   },
 })
@@ -24,12 +25,29 @@ const { values } = parseArgs({
 interface Part {
   readonly script: string
   args(o: { readonly seconds: number; readonly seed: string }): readonly string[]
+  /** How long it may take; its share of the time and a while, unless named. */
+  readonly timeoutMs?: number
 }
 
-const timed: Part['args'] = ({ seconds, seed }) => ['--seconds', String(seconds), '--seed', seed]
+const forSeconds: Part['args'] = ({ seconds, seed }) => [
+  '--seconds',
+  String(seconds),
+  '--seed',
+  seed,
+]
+/** By the function that chooses among their cases (`packages/testkit/src/cases.ts`). */
+const filesWithCases = () =>
+  globSync(['packages/*/{src,test}/**/*.test.ts', 'e2e/**/*.test.ts']).filter((file) =>
+    readFileSync(file, 'utf8').includes('casesOf('),
+  )
 const PARTS: Readonly<Record<string, Part>> = {
-  parsers: { script: 'packages/server/test/bombs/soak-main.ts', args: timed },
-  doors: { script: 'e2e/bombs/soak-main.ts', args: timed },
+  parsers: { script: 'packages/server/test/bombs/soak-main.ts', args: forSeconds },
+  doors: { script: 'e2e/bombs/soak-main.ts', args: forSeconds },
+  cases: {
+    script: 'node_modules/vitest/vitest.mjs',
+    args: () => ['run', ...filesWithCases()],
+    timeoutMs: 3_600_000,
+  },
   // About ten kills a minute.
   crash: {
     script: 'e2e/crash/kills-main.ts',
@@ -51,7 +69,9 @@ if (!(minutes > 0) || unknown.length > 0) {
   process.exit(2)
 }
 
-const seconds = Math.ceil((minutes * 60) / names.length)
+process.env.ALL_CASES = '1'
+const timed = names.filter((name) => PARTS[name]?.timeoutMs === undefined)
+const seconds = Math.ceil((minutes * 60) / Math.max(1, timed.length))
 process.stdout.write(`soak: ${minutes} minutes, seed ${values.seed}\n`)
 const total = { passed: 0, failed: 0 }
 for (const name of names) {
@@ -71,7 +91,7 @@ async function run(part: Part, partSeconds: number) {
   const args = part.args({ seconds: partSeconds, seed: values.seed })
   const child = spawn(process.execPath, [part.script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: (partSeconds + GRACE_S) * 1_000,
+    timeout: part.timeoutMs ?? (partSeconds + GRACE_S) * 1_000,
   })
   let last = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

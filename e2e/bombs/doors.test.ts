@@ -2,12 +2,14 @@
  * Hostile input of every kind through the real doors of a running service. No turn of its event loop may
  * take long, by the CPU time of its main thread, and it goes on to serve.
  */
+import { casesOf } from '@postrider/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Blocked, describeBlocked, driveDoors, TURN_CPU_MS_MAX } from './drive-doors.ts'
 import { openService } from './open-service.ts'
 
 const SEED = 15
-const BOMBS = 30
+/** Of each kind, for each door; the soak run takes all of them. */
+const BOMBS = casesOf(10, 30)
 
 let service: Awaited<ReturnType<typeof openService>>
 beforeAll(async () => {

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createRandom } from '@postrider/testkit'
+import { casesOf, createRandom } from '@postrider/testkit'
 import { connectTo, createDatabase, type TestDatabaseCopy } from '@postrider/testkit/database'
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 import { createWorld, eventsOf, type Tenant, type World } from '../world.ts'
@@ -12,7 +12,8 @@ import { createWorld, eventsOf, type Tenant, type World } from '../world.ts'
 type Client = Awaited<ReturnType<typeof connectTo>>
 
 const TEST_MS = 400_000
-const KILLS = 3
+/** Of each operation, at moments of a new seed in each run. */
+const KILLS = casesOf(2, 3)
 const seed = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000)
 const random = createRandom(seed)
 

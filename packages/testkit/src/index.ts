@@ -10,6 +10,7 @@ export {
 } from './bombs/imap-lines.ts'
 export { type BombKind, bombKinds, bombsOf } from './bombs/index.ts'
 export { firstLineBombs, imapBombs, type KnownBomb, signatureBombs } from './bombs/known.ts'
+export { casesOf } from './cases.ts'
 export { createClock, type TestClock } from './clock.ts'
 export {
   createDnsServer,

@@ -2,6 +2,7 @@
  * What statements cost with a million suppressions is decided by their plans, not measured: rows are reached
  * through an index, no more of them than are asked for.
  */
+import { casesOf } from '@postrider/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { explaining, type PlanMode, planOf, type SeenPlan } from '../../test/explain.ts'
@@ -9,7 +10,7 @@ import type { Tx } from '../platform/db/index.ts'
 import { newUlid } from '../platform/ids.ts'
 import * as store from './store.ts'
 
-const ROWS = 1_000_000
+const ROWS = casesOf(300_000, 1_000_000)
 const LIMIT = 100
 const MODES: readonly PlanMode[] = ['force_generic_plan', 'force_custom_plan']
 

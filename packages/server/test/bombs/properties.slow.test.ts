@@ -1,10 +1,10 @@
 /** Properties of parsers over hostile input; the soak run tries other seeds and sizes. */
-import { bombsOf } from '@postrider/testkit'
+import { bombsOf, casesOf } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
 import { properties } from './properties.ts'
 
 const SEED = 15
-const EVERY = 4
+const EVERY = casesOf(10, 4)
 const BYTES = [700, 5_000]
 
 describe.each(properties)('[Q1] $name', (property) => {
