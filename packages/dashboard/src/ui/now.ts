@@ -1,27 +1,40 @@
 /** One clock for all relative times of the page. */
 import { useSyncExternalStore } from 'react'
 
-const everyMs = 10_000
-let nowMs = Date.now()
-let timer: ReturnType<typeof setInterval> | undefined
-const listeners = new Set<() => void>()
+interface Clock {
+  subscribe(listener: () => void): () => void
+  nowMs(): number
+}
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  timer ??= setInterval(tick, everyMs)
-  return () => {
-    listeners.delete(listener)
-    if (listeners.size > 0) return
-    clearInterval(timer)
-    timer = undefined
+/** Ticks while somebody listens. Who comes first reads the time anew: nobody may have listened for long. */
+export function createClock(everyMs: number): Clock {
+  let nowMs = Date.now()
+  let timer: ReturnType<typeof setInterval> | undefined
+  const listeners = new Set<() => void>()
+  function tick(): void {
+    nowMs = Date.now()
+    for (const listener of listeners) listener()
+  }
+  return {
+    subscribe(listener) {
+      if (timer === undefined) {
+        nowMs = Date.now()
+        timer = setInterval(tick, everyMs)
+      }
+      listeners.add(listener)
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size > 0) return
+        clearInterval(timer)
+        timer = undefined
+      }
+    },
+    nowMs: () => nowMs,
   }
 }
 
-function tick(): void {
-  nowMs = Date.now()
-  for (const listener of listeners) listener()
-}
+const clock = createClock(10_000)
 
 export function useNow(): Date {
-  return new Date(useSyncExternalStore(subscribe, () => nowMs))
+  return new Date(useSyncExternalStore(clock.subscribe, clock.nowMs))
 }
