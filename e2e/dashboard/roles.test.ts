@@ -9,6 +9,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { describeInBrowser } from './in-browser.ts'
 import type { Scene } from './scene.ts'
+import { sendTestMail } from './test-mail.ts'
 
 interface Screen {
   /** Below the pages of the tenant, or of the operator; `{name}` is an id of the scene. */
@@ -50,7 +51,7 @@ const TENANT_SCREENS: readonly Screen[] = [
   },
   {
     path: '/templates/{template}',
-    buttons: ['updateTemplate', 'previewTemplateDraft', 'deleteTemplate'],
+    buttons: ['updateTemplate', 'previewTemplateDraft', 'sendEmail', 'deleteTemplate'],
   },
   {
     ...{ path: '/suppressions', name: 'Suppressions', reads: 'listSuppressions' },
@@ -73,10 +74,18 @@ const TENANT_SCREENS: readonly Screen[] = [
   { path: '/inbound?tab=domains', buttons: ['configureInboundRouting'] },
   {
     path: '/inbound/domains/{inbound}',
-    buttons: ['deleteInboundDomain', 'createInboundUsername', 'deleteInboundUsername'],
+    buttons: [
+      ...(['updateInboundDomain', 'deleteInboundDomain'] as const),
+      ...(['createInboundUsername', 'deleteInboundUsername'] as const),
+    ],
   },
   { path: '/mailboxes', name: 'Mailboxes', reads: 'listMailers', buttons: ['configureIMAP'] },
   { path: '/developers', name: 'Developers' },
+  {
+    ...{ path: '/test-inbox', name: 'Test inbox', reads: 'getEmailLogs' },
+    buttons: ['simulateEvent'],
+  },
+  { path: '/emails/{tested}', buttons: ['simulateEvent'] },
   {
     ...{ path: '/settings', name: 'Settings', reads: 'listMembers' },
     buttons: ['createMember', 'updateMember', 'deleteMember'],
@@ -268,7 +277,9 @@ async function expectReason(page: Page, operation: OperationId, reason: string):
 }
 
 /** One of each thing that screens of their own show. */
-async function makeOneOfEach({ world, tenant: { client, tenantId } }: Scene): Promise<Ids> {
+async function makeOneOfEach(scene: Scene): Promise<Ids> {
+  const { world, tenant } = scene
+  const { client, tenantId } = tenant
   const [smtp, receiver] = await Promise.all([
     world.newSmtpServer({
       script: {
@@ -313,9 +324,10 @@ async function makeOneOfEach({ world, tenant: { client, tenantId } }: Scene): Pr
       .toBe(status)
   const first = async () => (await client.listWebhookDeliveries({})).deliveries[0]?.delivery_id
   await expect.poll(first).toBeDefined()
+  const tested = await sendTestMail(scene, { from: 'news@example.com', to: 'ada@example.com' })
   return {
     ...{ tenant: tenantId, mailer: mailer.mailer_id, domain: 'mail.asterbooks.test', inbound },
     template: template.template_id,
-    ...{ failed, deferred, scheduled, delivery: (await first()) ?? '' },
+    ...{ failed, deferred, scheduled, tested, delivery: (await first()) ?? '' },
   }
 }

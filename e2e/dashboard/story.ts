@@ -22,6 +22,7 @@ import { letterOf } from '../inbound-scene.ts'
 import { sendSmtpTo } from '../send-smtp.ts'
 import { makeHistory, moveBack, recordCounts } from './past.ts'
 import { createScene, type Person, type Scene } from './scene.ts'
+import { sendTestMail } from './test-mail.ts'
 
 export interface Story {
   readonly scene: Scene
@@ -73,6 +74,9 @@ export async function createStory(say: (line: string) => void): Promise<Story> {
         DNS_SERVERS: dns.address,
         INBOUND_PORT: String(inboundPort),
         INBOUND_HOST: `mx.${SHOP}`,
+        // As a container publishes them.
+        SUBMISSION_PUBLIC_PORT: '587',
+        SUBMISSION_PUBLIC_TLS_PORT: '465',
         SEND_RETRY_SCHEDULE: '2s,10m',
         WEBHOOK_RETRY_SCHEDULE: '2s,5s,30m',
         // Mail is accepted meanwhile.
@@ -149,6 +153,7 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
   await waitUntilTried(client)
   // More than the limit of that mailer: the rest waits.
   await send(client, { count: 45, from: 'news' })
+  const tested = await addTestMail(scene)
   await makeHistory(databaseUrl)
   return {
     people,
@@ -157,6 +162,7 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
       ...{ ...mailers, ...webhooks },
       mailbox,
       template,
+      tested,
       stranger: scene.stranger.tenantId,
     },
   }
@@ -172,6 +178,18 @@ async function addTemplate(client: Postrider): Promise<string> {
   const { template_id } = template
   await client.updateTemplate({ template_id, subject: 'Your order {{ order_id }}' })
   return template_id
+}
+
+/** Answers the one that bounced. */
+async function addTestMail(scene: Scene): Promise<string> {
+  const from = `orders@${SHOP}`
+  for (const to of ['delivered@example.com', 'ada@example.com'])
+    await sendTestMail(scene, { from, to, subject: 'Your order 1 is on its way' })
+  const tested = await sendTestMail(scene, {
+    ...{ from, to: 'gone@example.net', subject: 'Ihre Bestellung ist unterwegs' },
+  })
+  await scene.tenant.client.simulateEvent(tested, { event: 'bounce' })
+  return tested
 }
 
 async function invite({ newPerson, operator }: Scene): Promise<Story['people']> {

@@ -39,8 +39,13 @@ describeInBrowser('a stored template', (scene) => {
     await html.fill('<p>Thank you, {{ name }}</p>')
     await page.getByRole('button', { name: 'Preview' }).click()
     await page.getByText('Order 7', { exact: true }).waitFor()
-    const shown = page.getByRole('region', { name: 'HTML' })
-    expect(await shown.innerText()).toBe('<p>Thank you, Ada &amp; Bob</p>')
+    const frame = page.frameLocator('iframe')
+    await frame.getByText('Thank you, Ada & Bob').waitFor()
+    const widthOf = async () => (await page.locator('iframe').boundingBox())?.width ?? 0
+    const wide = await widthOf()
+    await page.getByText('Phone', { exact: true }).click()
+    expect(await widthOf()).toBeLessThanOrEqual(375)
+    expect(wide).toBeGreaterThan(375)
     expect(await findBarriers(page)).toEqual([])
 
     await page.getByRole('button', { name: 'Create template' }).click()
@@ -85,6 +90,36 @@ describeInBrowser('a stored template', (scene) => {
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByText('There is no template yet').waitFor()
     expect((await client.listTemplates()).templates).toEqual([])
+  })
+
+  it('is sent as a test, as the form holds it, and as it is stored', async () => {
+    const { world, tenant, open, newPerson } = scene()
+    const { client, tenantId } = tenant
+    const smtp = await world.newSmtpServer({})
+    await client.configureSMTP({
+      ...{ name: 'News', email: 'news@example.com', config_type: 'smtp', connection_type: 'basic' },
+      config: { host: '127.0.0.1', port: smtp.port, secure: 'None' },
+    })
+    const { template } = await client.createTemplate({
+      ...{ name: 'Welcome', subject: 'Hello {{ name }}', sample_data: { name: 'Ada' } },
+      content: [{ type: 'text/html', value: '<p>Welcome, {{ name }}</p>' }],
+    })
+    const page = await open(`/app/t/${tenantId}/templates/${template.template_id}`, {
+      person: await newPerson('developer'),
+    })
+    const dialog = page.getByRole('dialog')
+    const send = async () => {
+      await page.getByRole('button', { name: 'Send a test' }).click()
+      await dialog.getByLabel('To').fill('me@example.com')
+      await dialog.getByRole('button', { name: 'Send' }).click()
+    }
+    await send()
+    await page.getByRole('heading', { level: 1, name: 'Hello Ada' }).waitFor()
+    await page.goBack()
+    await page.getByLabel('Subject').fill('Good morning {{ name }}')
+    await send()
+    await page.getByRole('heading', { level: 1, name: 'Good morning Ada' }).waitFor()
+    await expect.poll(() => smtp.messages.length).toBe(2)
   })
 
   it('runs nothing in its preview', async () => {

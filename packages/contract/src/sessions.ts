@@ -86,7 +86,28 @@ const sessionFields = {
 export const createSessionAnswer = answer(sessionFields)
 export type CreateSessionAnswer = Static<typeof createSessionAnswer>
 
-export const getSessionAnswer = answer(sessionFields)
+const port = (tls: string) =>
+  Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    description: `Port with ${tls}; null: there is none`,
+  })
+
+export const submissionAddress = closedObject({
+  host: Type.String({
+    description: '`POSTRIDER_INBOUND_HOST`, by default the host of `POSTRIDER_PUBLIC_URL`',
+    examples: ['mail.example.com'],
+  }),
+  starttls_port: port('STARTTLS'),
+  tls_port: port('TLS from the first byte on'),
+})
+export type SubmissionAddress = Static<typeof submissionAddress>
+
+export const getSessionAnswer = answer({
+  ...sessionFields,
+  submission: Type.Union([submissionAddress, Type.Null()], {
+    description: 'Where programs hand in mail over SMTP; null: none of its ports is set here',
+  }),
+})
 export type GetSessionAnswer = Static<typeof getSessionAnswer>
 
 export const deleteSessionAnswer = plainAnswer

@@ -143,7 +143,10 @@ function createCapabilities(platform: Platform, config: Config) {
     removeMembers: (...args) => people.removeMembers(...args),
     countQueued: (...args) => sending.countQueued(...args),
   })
-  const people = createPeople(platform)
+  const people = createPeople({
+    ...platform,
+    submissionAddress: () => submission.publicAddress(),
+  })
   const suppressions = createSuppressions(platform)
   const activity = createActivity({ ...platform, recordReads })
   const webhooks = createWebhooks({

@@ -356,6 +356,19 @@ export const variables = {
     defaultText: 'unset: off',
     meaning: 'The same with TLS from the first byte on',
   },
+  submissionPublicPort: {
+    name: 'SUBMISSION_PUBLIC_PORT',
+    type: integer(1, 65_535),
+    defaultText: '`SUBMISSION_PORT`',
+    meaning:
+      'The port with STARTTLS that the dashboard tells programs, where another one is published: by a container or a load balancer',
+  },
+  submissionPublicTlsPort: {
+    name: 'SUBMISSION_PUBLIC_TLS_PORT',
+    type: integer(1, 65_535),
+    defaultText: '`SUBMISSION_TLS_PORT`',
+    meaning: 'The same of the port with TLS from the first byte on',
+  },
   imapErrorRepeatMs: {
     name: 'IMAP_ERROR_REPEAT',
     type: duration('1s', '30d'),

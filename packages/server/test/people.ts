@@ -79,6 +79,11 @@ export function tokenOf(url: string): string {
   return url.split('#')[1] ?? ''
 }
 
+/** What getSession tells of submission. */
+export const submissionOfTests = {
+  ...{ host: 'mail.example.com', starttls_port: 587, tls_port: null },
+}
+
 export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): People {
   let database: TestDatabase
   let app: FastifyInstance
@@ -105,7 +110,10 @@ export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): Peopl
       tables: [],
       removeMembers: async () => 0,
     })
-    const people = createPeople({ db, log, egress, config: { ...config, ...more() } })
+    const submissionAddress = () => submissionOfTests
+    const people = createPeople({
+      ...{ db, log, egress, submissionAddress, config: { ...config, ...more() } },
+    })
     app = createHttpApp({
       log,
       metrics: createMetrics(),

@@ -6,6 +6,7 @@ import {
   Ban,
   Building2,
   CodeXml,
+  FlaskConical,
   Gauge,
   Globe,
   Inbox,
@@ -45,7 +46,7 @@ export interface NavGroup {
 
 /**
  * Of a tenant: overview, emails, live; sending (mailers, domains, templates, suppressions, protection); webhooks
- * (webhooks, deliveries); receiving (inbound, mailboxes); account (developers, settings).
+ * (webhooks, deliveries); receiving (inbound, mailboxes); account (developers, test inbox, settings).
  */
 export const tenantNav: readonly NavGroup[] = [
   {
@@ -103,6 +104,12 @@ export const tenantNav: readonly NavGroup[] = [
     title: 'account',
     entries: [
       { name: 'developers', icon: CodeXml, to: '/t/$tenantId/developers' },
+      {
+        name: 'testInbox',
+        icon: FlaskConical,
+        to: '/t/$tenantId/test-inbox',
+        reads: 'getEmailLogs',
+      },
       { name: 'settings', icon: Settings, to: '/t/$tenantId/settings', reads: 'listMembers' },
     ],
   },

@@ -211,6 +211,12 @@ const developers = createRoute({
   ),
 })
 
+const testInbox = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: '/test-inbox',
+  component: lazyRouteComponent(() => import('../test-inbox/test-inbox-page.tsx'), 'TestInboxPage'),
+})
+
 const settings = createRoute({
   getParentRoute: () => tenantRoute,
   path: '/settings',
@@ -365,7 +371,7 @@ export const routeTree = rootRoute.addChildren([
       ...[webhooks, deliveries, delivery],
       ...[domains, domain],
       ...[inbound, inboundDomain, inboundMessage, mailboxes],
-      ...[developers, settings],
+      ...[developers, testInbox, settings],
     ]),
     operatorRoute.addChildren([
       ...[operatorStart, tenants, operatedTenant, health, queues],

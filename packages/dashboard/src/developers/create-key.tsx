@@ -1,9 +1,9 @@
 /** Makes an API key of a tenant, and shows it once. */
-import type { ApiKeyScope, CreateKeyInput } from '@postrider/client'
+import type { ApiKey, ApiKeyScope, CreateKeyInput } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { apiKeyScopes } from '../api/names.ts'
-import { Button, Checkbox, Textarea, TextInput } from '../ui/controls.ts'
+import { Button, Checkbox, Radio, Textarea, TextInput } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { Stack } from '../ui/page.tsx'
@@ -16,20 +16,23 @@ interface CreateKeyOptions {
   /** The list of keys is asked for again. */
   readonly refresh: () => Promise<void>
   readonly close: () => void
+  /** What the form begins with. */
+  readonly mode?: ApiKey['mode']
 }
 
 export function CreateKey(o: CreateKeyOptions & { readonly isOpen: boolean }) {
   const text = useWords(words)
   return (
     <Dialog title={text.create} isOpen={o.isOpen} close={o.close}>
-      <Form create={o.create} refresh={o.refresh} close={o.close} />
+      <Form {...o} />
     </Dialog>
   )
 }
 
-function Form({ create: createKey, refresh, close }: CreateKeyOptions) {
+function Form({ create: createKey, refresh, close, mode: first = 'live' }: CreateKeyOptions) {
   const text = useWords(words)
   const [name, setName] = useState('')
+  const [mode, setMode] = useState(first)
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>(['send', 'read'])
   const [networks, setNetworks] = useState('')
   const [expires, setExpires] = useState('')
@@ -37,7 +40,7 @@ function Form({ create: createKey, refresh, close }: CreateKeyOptions) {
     mutationFn: () => {
       const from = networks.split(/\s+/).filter((network) => network !== '')
       return createKey({
-        name: name.trim(),
+        ...{ name: name.trim(), mode },
         ...(scopes.length > 0 && { scopes: [...scopes] }),
         ...(from.length > 0 && { networks: from }),
         ...(expires !== '' && { expires_at: new Date(expires) }),
@@ -66,6 +69,17 @@ function Form({ create: createKey, refresh, close }: CreateKeyOptions) {
         value={name}
         set={setName}
       />
+      <Radio.Group
+        label={text.mode}
+        value={mode}
+        onChange={(chosen) => setMode(chosen === 'test' ? 'test' : 'live')}
+      >
+        <Stack>
+          {(['live', 'test'] as const).map((one) => (
+            <Radio key={one} value={one} label={text.modes[one]} description={text.modeHelp[one]} />
+          ))}
+        </Stack>
+      </Radio.Group>
       <Checkbox.Group
         label={text.scopes}
         description={text.scopesHelp}

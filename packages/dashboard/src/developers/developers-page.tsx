@@ -1,6 +1,7 @@
 /** Keys of programs, and how a program sends. */
 import type { ApiKey } from '@postrider/client'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
@@ -17,17 +18,27 @@ import { Time } from '../ui/time.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { CreateKey } from './create-key.tsx'
+import { KeyMode } from './key-mode.tsx'
+import { SmtpCard } from './smtp-card.tsx'
 import { sendSnippets } from './snippets.ts'
+import { useSender } from './use-sender.ts'
 import { words } from './words.ts'
 
 export function DevelopersPage() {
   const text = useWords(words)
-  const { may } = useTenant()
+  const { may, tenantId } = useTenant()
+  const from = useSender()
   return (
     <Page title={text.developers} lead={text.lead}>
       {may('listKeys') && <Keys />}
       <Columns>
-        <Snippets />
+        <Snippets from={from} />
+        <SmtpCard from={from} />
+        <Card title={text.testInbox} note={text.testInboxNote}>
+          <Link to="/t/$tenantId/test-inbox" params={{ tenantId }}>
+            {text.openTestInbox}
+          </Link>
+        </Card>
         <Card title={text.reference} note={text.referenceNote}>
           <a href="/docs" target="_blank" rel="noreferrer">
             {text.openReference}
@@ -86,6 +97,12 @@ function useColumns(revoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
       width: 'minmax(0, 1.4fr)',
       isTitle: true,
       cell: ({ name, key_id }) => <span title={key_id}>{name ?? text.unnamed}</span>,
+    },
+    {
+      key: 'mode',
+      head: text.mode,
+      width: '90px',
+      cell: ({ mode }) => <KeyMode mode={mode} />,
     },
     {
       key: 'scopes',
@@ -168,19 +185,9 @@ function Revoke({
   )
 }
 
-function Snippets() {
+function Snippets({ from }: { readonly from: string }) {
   const text = useWords(words)
-  const { tenantId, client } = useTenant()
-  const { data: from } = useQuery({
-    queryKey: [tenantId, 'first-mailer'],
-    queryFn: async ({ signal }) => {
-      const { mailers } = await client.listMailers({ state: 'active', pageSize: 1 }, { signal })
-      const [first] = mailers
-      if (first === undefined) return null
-      return first.config_type === 'domain' ? `you@${first.config.domain}` : first.email
-    },
-  })
-  const snippets = sendSnippets(location.origin, from ?? 'me@example.com')
+  const snippets = sendSnippets(location.origin, from)
   return (
     <Card title={text.snippets} note={text.snippetsNote}>
       <Tabs defaultValue="curl">

@@ -2,14 +2,15 @@
 import { type GetEmailContentAnswer, PostriderError } from '@postrider/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Download, Monitor, Smartphone } from 'lucide-react'
+import { Download } from 'lucide-react'
 import { type ReactNode, useMemo } from 'react'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer, Empty } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
-import { Button, SegmentedControl } from '../ui/controls.ts'
+import { Button } from '../ui/controls.ts'
 import { CodeBlock, Copyable } from '../ui/copy.tsx'
 import { DataTable } from '../ui/data-table.tsx'
+import { MailFrame, WidthChoice } from '../ui/mail-frame.tsx'
 import { saveStream } from '../ui/save-stream.ts'
 import { StateMark } from '../ui/state-mark.tsx'
 import { tellFailed } from '../ui/toast.ts'
@@ -92,52 +93,29 @@ export function PreviewTab({
   const format = useFormat()
   const { tenantId } = useTenant()
   const navigate = useNavigate({ from: '/t/$tenantId/emails/$refId' })
-  const isPhone = search.width === 'phone'
+  const width = search.width ?? 'desktop'
   return (
     <WithContent refId={refId} recipient={recipient}>
       {({ attachments }) => (
         <>
           <div className={classes.tools}>
             <span className={classes.quiet}>{text.previewHelp}</span>
-            <SegmentedControl
-              aria-label={text.width}
-              value={isPhone ? 'phone' : 'desktop'}
-              onChange={(width) =>
+            <WidthChoice
+              width={width}
+              set={(chosen) =>
                 void navigate({
                   replace: true,
                   search: ({ width: _, ...rest }) =>
-                    width === 'phone' ? { ...rest, width: 'phone' as const } : rest,
+                    chosen === 'phone' ? { ...rest, width: chosen } : rest,
                 })
               }
-              data={[
-                {
-                  value: 'desktop',
-                  label: (
-                    <span className={classes.choice}>
-                      <Monitor size={14} aria-hidden /> {text.desktop}
-                    </span>
-                  ),
-                },
-                {
-                  value: 'phone',
-                  label: (
-                    <span className={classes.choice}>
-                      <Smartphone size={14} aria-hidden /> {text.phone}
-                    </span>
-                  ),
-                },
-              ]}
             />
           </div>
-          <div className={classes.stage}>
-            <iframe
-              className={classes.frame}
-              data-phone={isPhone || undefined}
-              title={text.preview}
-              sandbox=""
-              src={`/ui/api/v1/email/${encodeURIComponent(refId)}/preview?${new URLSearchParams({ tenant: tenantId, ...ownerOf(recipient) })}`}
-            />
-          </div>
+          <MailFrame
+            title={text.preview}
+            width={width}
+            src={`/ui/api/v1/email/${encodeURIComponent(refId)}/preview?${new URLSearchParams({ tenant: tenantId, ...ownerOf(recipient) })}`}
+          />
           {attachments.length > 0 && (
             <ul className={classes.attachments}>
               {attachments.map(({ filename, type, size }, at) => (

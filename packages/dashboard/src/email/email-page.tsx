@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { EmailStatus, toneOf } from '../emails/email-status.tsx'
+import { TestMark } from '../emails/test-mark.tsx'
 import { type Mailers, useMailers } from '../emails/use-mailers.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer, Empty } from '../ui/answers.tsx'
@@ -75,6 +76,11 @@ function Lead({ email, mailers }: { readonly email: Trace; readonly mailers: Mai
   const [first, ...others] = email.recipients
   return (
     <span className={classes.lead}>
+      {email.test && (
+        <>
+          <TestMark /> {text.testHelp}{' '}
+        </>
+      )}
       {text.from} <strong>{email.from}</strong> {text.to.toLowerCase()}{' '}
       <strong>
         {others.length === 0
@@ -164,7 +170,7 @@ function Next({
   const now = useNow()
   const { tenantId } = useTenant()
   const step = nextStepOf(recipient, now)
-  const remedy = remedyOf(step, { email, recipient })
+  const remedy = remedyOf(step, { email, recipient, mailers })
   const reason = 'reason' in step ? step.reason : ''
   return (
     <div className={classes.next} data-tone={toneOf(recipient.status)} role="status">
@@ -183,16 +189,23 @@ function Next({
 
 function remedyOf(
   step: NextStep,
-  { email, recipient }: { readonly email: Trace; readonly recipient: TracedRecipient },
+  o: {
+    readonly email: Trace
+    readonly recipient: TracedRecipient
+    readonly mailers: Mailers
+  },
 ) {
   if (step.kind === 'suppressed')
     return {
-      to: `suppressions?${new URLSearchParams({ q: recipient.email })}`,
+      to: `suppressions?${new URLSearchParams({ q: o.recipient.email })}`,
       label: 'seeSuppression',
     } as const
   if (step.kind === 'blocked') return { to: 'protection', label: 'seeProtection' } as const
   if (step.kind === 'held')
-    return { to: `mailers/${step.mailerId ?? email.mailer_id}`, label: 'seeMailer' } as const
+    return {
+      to: `mailers/${o.mailers.idOf(step.mailerId ?? o.email.mailer_id)}`,
+      label: 'seeMailer',
+    } as const
   return undefined
 }
 

@@ -4,6 +4,8 @@ import { type ReactNode, useMemo, useState } from 'react'
 import { EmailStatus, type RecipientStatus, toneOf } from '../emails/email-status.tsx'
 import type { Mailers } from '../emails/use-mailers.ts'
 import { useTenant } from '../session/use-tenant.ts'
+import { Simulate } from '../test-inbox/simulate.tsx'
+import { words as testWords } from '../test-inbox/words.ts'
 import { TextInput } from '../ui/controls.ts'
 import { Copyable } from '../ui/copy.tsx'
 import { Card } from '../ui/page.tsx'
@@ -101,6 +103,7 @@ export function Facts({
   readonly mailers: Mailers
 }) {
   const text = useWords(words)
+  const { does } = useWords(testWords)
   const { tenantId } = useTenant()
   const { custom_args: customArgs = email.custom_args } = recipient
   const facts: readonly (readonly [string, ReactNode] | undefined)[] = [
@@ -108,10 +111,13 @@ export function Facts({
       recipient.type === 'to' ? text.to : recipient.type.toUpperCase(),
       <Copyable key="to" value={recipient.email} />,
     ],
+    email.test
+      ? [does, <Simulate key="does" mail={{ ...recipient, ref_id: email.ref_id }} />]
+      : undefined,
     [text.from, <Copyable key="from" value={email.from} />],
     [
       text.mailer,
-      <Link key="mailer" to={`/t/${tenantId}/mailers/${email.mailer_id}` as '/'}>
+      <Link key="mailer" to={`/t/${tenantId}/mailers/${mailers.idOf(email.mailer_id)}` as '/'}>
         {mailers.nameOf(email.mailer_id)}
       </Link>,
     ],

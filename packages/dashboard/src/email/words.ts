@@ -4,6 +4,7 @@ import { defineWords } from '../words/define-words.ts'
 export const words = defineWords(
   {
     noSubject: '(no subject)',
+    testHelp: 'It was sent to nobody.',
     from: 'From',
     to: 'To',
     recipients: 'Recipients',
@@ -153,9 +154,6 @@ export const words = defineWords(
     contentGone: 'The content is not kept any more',
     preview: 'How the mail looks',
     previewHelp: 'Without scripts, remote pictures and tracking.',
-    desktop: 'Desktop',
-    phone: 'Phone',
-    width: 'Width',
     textPart: 'Text part',
     noText: 'The mail has no text part.',
     templateProblem: 'The template could not be rendered. This is the template.',
@@ -217,6 +215,7 @@ export const words = defineWords(
   },
   {
     noSubject: '(ohne Betreff)',
+    testHelp: 'Sie ging an niemanden.',
     from: 'Von',
     to: 'An',
     recipients: 'Empfänger',
@@ -367,9 +366,6 @@ export const words = defineWords(
     contentGone: 'Der Inhalt ist nicht mehr gespeichert',
     preview: 'Wie die Mail aussieht',
     previewHelp: 'Ohne Skripte, fremde Bilder und Zählung.',
-    desktop: 'Bildschirm',
-    phone: 'Telefon',
-    width: 'Breite',
     textPart: 'Textteil',
     noText: 'Die Mail hat keinen Textteil.',
     templateProblem: 'Die Vorlage ließ sich nicht ausfüllen. Das ist die Vorlage.',

@@ -11,7 +11,7 @@ import { type ActiveFilter, FilterChips, NothingMatches } from '../ui/filters.ts
 import { Card, Page } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
-import { type Format, useFormat } from '../words/format.ts'
+import { useFormat } from '../words/format.ts'
 import { BulkMenu } from './bulk-menu.tsx'
 import { EmailStatus, toneOf } from './email-status.tsx'
 import classes from './emails.module.css'
@@ -20,7 +20,9 @@ import { ExportMenu } from './export-menu.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { readQuery } from './read-query.ts'
 import { sendSnippets } from './snippets.ts'
+import { tellFacts } from './tell-facts.ts'
 import { TestMail } from './test-mail.tsx'
+import { TestMark } from './test-mark.tsx'
 import { useMailers } from './use-mailers.ts'
 import { Views } from './views.tsx'
 import { words } from './words.ts'
@@ -138,6 +140,7 @@ function useActiveFilters(
     ['deliveredTo', text.deliveredTo, search.deliveredTo],
     ['campaign', text.campaign, search.campaign],
     ['type', text.addressedBy, search.type],
+    ['test', text.testMail, search.test && text.testFilter[search.test]],
   ]
   return named.flatMap(([name, label, value]) =>
     value === undefined ? [] : [{ name: label, value, drop: () => set({ [name]: undefined }) }],
@@ -170,8 +173,9 @@ function useColumns(nameOf: (mailerId: string) => string): readonly Column<Email
       cell: (log) => (
         <span className={classes.state}>
           <EmailStatus status={log.status} isQuiet={toneOf(log.status) === 'good'} />
+          {log.test && <TestMark isQuiet />}
           <span className={classes.reason} title={log.failed_reason}>
-            {noteOf(log, text, format)}
+            {tellFacts(log, text, format)}
           </span>
         </span>
       ),
@@ -199,18 +203,4 @@ function useColumns(nameOf: (mailerId: string) => string): readonly Column<Email
       cell: ({ created_at }) => <Time at={created_at} />,
     },
   ]
-}
-
-/** What is worth knowing beside the status. */
-function noteOf(
-  { status, failed_reason, opens, clicks }: EmailLog,
-  text: (typeof words)['en'],
-  format: Format,
-): string {
-  if (failed_reason !== '' && status !== 'delivered' && status !== 'sent') return failed_reason
-  const facts = [
-    ...(opens > 0 ? [text.openedTimes(opens)] : []),
-    ...(clicks > 0 ? [text.clickedTimes(clicks)] : []),
-  ]
-  return new Intl.ListFormat(format.locale, { type: 'unit' }).format(facts)
 }

@@ -7,10 +7,13 @@ it('keeps what an address may hold, and leaves out the rest', () => {
   expect(
     readEmailsSearch({
       ...{ q: 4711, status: 'opened', type: 'cc', mailer: 'smtp_1', campaign: ' ', other: 'x' },
-      ...{ last: '2y', from: '2026-03-01' },
+      ...{ last: '2y', from: '2026-03-01', test: 'only' },
     }),
-  ).toEqual({ q: '4711', status: 'opened', type: 'cc', mailer: 'smtp_1', from: '2026-03-01' })
-  expect(readEmailsSearch({ status: 'lost', q: { a: 1 } })).toEqual({})
+  ).toEqual({
+    ...{ q: '4711', status: 'opened', type: 'cc', mailer: 'smtp_1', from: '2026-03-01' },
+    test: 'only',
+  })
+  expect(readEmailsSearch({ status: 'lost', q: { a: 1 }, test: true })).toEqual({})
 })
 
 it('prefers days that were chosen to the last hours', () => {
@@ -39,6 +42,11 @@ it('asks the service by its own names', () => {
     startDeliveredDate: '2026-03-01',
     endDeliveredDate: '2026-03-02',
   })
+})
+
+it('asks for test mail alone, or for all other mail, also to change many', () => {
+  expect(toLogFilter({ test: 'only' }, now)).toEqual({ test: true })
+  expect(toBulkFilter({ test: 'without' }, now)).toEqual({ test: false })
 })
 
 it('counts the last hours from now', () => {

@@ -12,6 +12,9 @@ export const logStatuses = [...recipientStatuses, ...recipientFacts] as const
 export const lastHours = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const
 export type Last = keyof typeof lastHours
 
+export const testFilters = ['only', 'without'] as const
+export type TestFilter = (typeof testFilters)[number]
+
 export interface EmailsSearch {
   /** As it was typed. */
   readonly q?: string
@@ -19,6 +22,8 @@ export interface EmailsSearch {
   readonly mailer?: string
   readonly campaign?: string
   readonly type?: RecipientType
+  /** Only mail of test mode, or none of it. */
+  readonly test?: TestFilter
   readonly last?: Last
   /** Days or times. */
   readonly from?: string
@@ -40,9 +45,10 @@ export function readEmailsSearch(given: Readonly<Record<string, unknown>>): Emai
     const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
     if (typeof text === 'string' && text.trim() !== '') found[name] = text.slice(0, TEXT_MAX)
   }
-  const { status, type, last } = given
+  const { status, type, last, test } = given
   if (isOneOf(status, logStatuses)) found.status = status
   if (isOneOf(type, recipientTypes)) found.type = type
+  if (isOneOf(test, testFilters)) found.test = test
   if (found.from === undefined && found.to === undefined && isOneOf(last, Object.keys(lastHours)))
     found.last = last
   return found
@@ -56,7 +62,7 @@ type SharedFilter = Omit<NonNullable<RetryEmailsInput['filter']>, 'status'>
 
 /** `now`: what "the last hours" are counted from. */
 function toSharedFilter(search: EmailsSearch, now: Date): SharedFilter {
-  const { q = '', campaign, type, last, from, to, mailer } = search
+  const { q = '', campaign, type, last, from, to, mailer, test } = search
   const query = readQuery(q)
   const start = last === undefined ? from : hoursBefore(now, lastHours[last])
   return {
@@ -64,6 +70,7 @@ function toSharedFilter(search: EmailsSearch, now: Date): SharedFilter {
     ...(query !== undefined && { [query.by]: query.value }),
     ...(mailer !== undefined && { mailerId: mailer }),
     ...(type !== undefined && { recipientType: type }),
+    ...(test !== undefined && { test: test === 'only' }),
     ...(start !== undefined && { startCreatedAt: start }),
     ...(to !== undefined && { endCreatedAt: to }),
   }

@@ -6,7 +6,7 @@ import { ActionIcon, Button, Menu, Select, TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd } from '../ui/dialog.tsx'
 import { useWords } from '../words/define-words.ts'
 import classes from './emails.module.css'
-import { type EmailsSearch, type Last, lastHours } from './emails-search.ts'
+import { type EmailsSearch, type Last, lastHours, testFilters } from './emails-search.ts'
 import { queryLengthMax, readQuery } from './read-query.ts'
 import type { Mailers } from './use-mailers.ts'
 import { words } from './words.ts'
@@ -153,6 +153,7 @@ function MoreFilters({
   )
   const [campaign, setCampaign] = useState(search.campaign ?? '')
   const [type, setType] = useState(search.type ?? '')
+  const [test, setTest] = useState<string>(search.test ?? '')
   const labels = {
     from: text.acceptedFrom,
     to: text.acceptedTo,
@@ -174,6 +175,7 @@ function MoreFilters({
             ...(isTimed && { last: undefined }),
             campaign: campaign.trim() || undefined,
             type: recipientTypes.find((one) => one === type),
+            test: testFilters.find((one) => one === test),
           })
           close()
         }}
@@ -206,6 +208,15 @@ function MoreFilters({
             data={[{ value: '', label: '–' }, ...recipientTypes]}
             value={type}
             onChange={(value) => setType(value ?? '')}
+          />
+          <Select
+            label={text.testMail}
+            data={[
+              { value: '', label: '–' },
+              ...testFilters.map((one) => ({ value: one, label: text.testFilter[one] })),
+            ]}
+            value={test}
+            onChange={(value) => setTest(value ?? '')}
           />
         </div>
         <DialogEnd confirm={text.apply} close={close} />

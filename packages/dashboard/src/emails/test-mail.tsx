@@ -1,4 +1,5 @@
 /** A mail from a mailer to oneself, which then is looked at. */
+import type { SendEmailInput } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -16,10 +17,16 @@ export function TestMail({
   isOpen,
   close,
   mailers,
+  mail,
 }: {
   readonly isOpen: boolean
   readonly close: () => void
   readonly mailers: Mailers
+  /** What it says; a sentence of its own, unless given. */
+  readonly mail?: Pick<
+    SendEmailInput,
+    'subject' | 'content' | 'template_id' | 'template_version' | 'template_data'
+  >
 }) {
   const text = useWords(words)
   const { client, tenantId } = useTenant()
@@ -36,8 +43,10 @@ export function TestMail({
         mailer_id: mailer.mailer_id,
         from: { email: senderOf(mailer) },
         to: [{ email: to.trim() }],
-        subject: text.testSubject,
-        content: [{ type: 'text/plain', value: text.testText(mailer.name) }],
+        ...(mail ?? {
+          subject: text.testSubject,
+          content: [{ type: 'text/plain', value: text.testText(mailer.name) }],
+        }),
         settings: { open_tracking: isTracked, click_tracking: isTracked },
       })
     },
@@ -71,6 +80,7 @@ export function TestMail({
           checked={isTracked}
           onChange={(event) => setTracked(event.currentTarget.checked)}
         />
+        {mailers.all !== undefined && mailer === undefined && <p>{text.noMailers}</p>}
         <DialogEnd
           confirm={text.send}
           isBusy={send.isPending}

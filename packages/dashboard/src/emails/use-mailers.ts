@@ -2,6 +2,7 @@
 import type { ListMailersAnswer } from '@postrider/client'
 import { useQuery } from '@tanstack/react-query'
 import { useTenant } from '../session/use-tenant.ts'
+import { findMailer } from './real-mailer.ts'
 
 export type Mailer = ListMailersAnswer['mailers'][number]
 
@@ -14,6 +15,8 @@ export interface Mailers {
   /** Those that mail can be given to. */
   readonly sending: readonly Mailer[]
   readonly nameOf: (mailerId: string) => string
+  /** Where its page is: test mail names its mailer by another id. */
+  readonly idOf: (mailerId: string) => string
 }
 
 export function useMailers(): Mailers {
@@ -33,7 +36,8 @@ export function useMailers(): Mailers {
   return {
     all: data,
     sending: data?.filter(isSending) ?? [],
-    nameOf: (mailerId) => data?.find((one) => one.mailer_id === mailerId)?.name ?? mailerId,
+    nameOf: (mailerId) => findMailer(data, mailerId)?.name ?? mailerId,
+    idOf: (mailerId) => findMailer(data, mailerId)?.mailer_id ?? mailerId,
   }
 }
 

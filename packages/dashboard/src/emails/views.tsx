@@ -18,6 +18,7 @@ const common = [
   ['failed', { status: 'failed' }],
   ['bounced', { status: 'bounced' }],
   ['scheduled', { status: 'scheduled' }],
+  ['test', { test: 'only' }],
 ] as const satisfies readonly (readonly [string, EmailsSearch])[]
 
 export function Views({

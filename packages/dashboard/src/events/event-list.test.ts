@@ -5,6 +5,7 @@ import {
   emptyList,
   eventsKeptMax,
   gatherEvents,
+  isTest,
   recipientOf,
   textOf,
 } from './event-list.ts'
@@ -64,4 +65,6 @@ it('reads what rows show, whatever the details hold', () => {
   expect(recipientOf({ ...event(1), details: { email: [3] } })).toBe('')
   expect(textOf(event(1), 'ref_id')).toBe('ref')
   expect(textOf(event(1), 'email')).toBe('')
+  expect(isTest(event(1))).toBe(false)
+  expect(isTest({ ...event(1), details: { test: true } })).toBe(true)
 })

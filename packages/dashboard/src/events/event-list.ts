@@ -68,6 +68,11 @@ export function recipientOf({ details }: ListedEvent): string {
   return Array.isArray(email) && typeof email[0] === 'string' ? email[0] : ''
 }
 
+/** Of mail that a key of test mode sent, and of test events. */
+export function isTest({ details }: ListedEvent): boolean {
+  return (details as { readonly test?: unknown }).test === true
+}
+
 export function textOf({ details }: ListedEvent, name: string): string {
   const value = (details as Readonly<Record<string, unknown>>)[name]
   return typeof value === 'string' ? value : ''

@@ -4,6 +4,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import { memo, useEffect, useRef, useState } from 'react'
 import { eventNames } from '../api/names.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
+import { TestMark } from '../emails/test-mark.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
@@ -21,9 +22,11 @@ import {
   emptyList,
   eventsKeptMax,
   gatherEvents,
+  isTest,
   recipientOf,
   textOf,
 } from './event-list.ts'
+import { EventMark } from './event-mark.tsx'
 import { type FeedState, followEvents } from './live-feed.ts'
 import classes from './live-page.module.css'
 import type { LiveSearch } from './live-search.ts'
@@ -200,9 +203,10 @@ const Event = memo(function Event(o: {
   return (
     <div className={classes.event} data-chosen={o.isChosen || undefined}>
       <button type="button" aria-pressed={o.isChosen} onClick={() => o.choose(event.event_id)}>
-        <StateMark tone={toneOf(event)} isQuiet>
-          {event.event}
-        </StateMark>
+        <span className={classes.name}>
+          <EventMark event={event} />
+          {isTest(event) && <TestMark isQuiet />}
+        </span>
         <span className={classes.recipient}>{recipientOf(event)}</span>
         <span className={classes.reason}>{textOf(event, 'failed_reason')}</span>
       </button>
@@ -210,13 +214,6 @@ const Event = memo(function Event(o: {
     </div>
   )
 })
-
-function toneOf({ event, success }: ListedEvent): Tone {
-  if (event === 'MAIL_OPENED' || event === 'MAIL_CLICKED') return 'violet'
-  if (event === 'SMTP_ERROR') return 'warn'
-  if (success === false) return 'bad'
-  return event === 'MAIL_DELIVERED' ? 'good' : 'info'
-}
 
 function Detail({ event }: { readonly event: ListedEvent }) {
   const text = useWords(words)

@@ -17,7 +17,15 @@ import { Card, Fields, Page } from '../ui/page.tsx'
 import { RequiredInput } from '../ui/required-input.tsx'
 import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
+import {
+  RotateSecret,
+  SigningSecret,
+  SigningSwitch,
+  useSignedFact,
+} from '../webhooks/signing-secret.tsx'
+import { words as webhookWords } from '../webhooks/words.ts'
 import { useWords } from '../words/define-words.ts'
+import { InboundDomainForm } from './inbound-domain-form.tsx'
 import { InboundStateMark } from './inbound-state.tsx'
 import { words } from './words.ts'
 
@@ -36,7 +44,10 @@ function Found({ domain }: { readonly domain: InboundDomain }) {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
   const navigate = useNavigate()
-  const [isDeleting, setDeleting] = useState(false)
+  const { rotate } = useWords(webhookWords)
+  const signed = useSignedFact(domain.signing)
+  const [open, setOpen] = useState<'edit' | 'secret' | 'delete'>()
+  const close = () => setOpen(undefined)
   const remove = useMutation({
     mutationFn: () => client.deleteInboundDomain(domain.domain),
     async onSuccess() {
@@ -59,13 +70,31 @@ function Found({ domain }: { readonly domain: InboundDomain }) {
       }
       lead={<InboundStateMark state={domain.state} />}
       actions={
-        <ActionButton
-          variant="default"
-          operation="deleteInboundDomain"
-          onClick={() => setDeleting(true)}
-        >
-          {text.delete}
-        </ActionButton>
+        <>
+          {domain.signing === true && (
+            <ActionButton
+              variant="default"
+              operation="rotateSigningSecret"
+              onClick={() => setOpen('secret')}
+            >
+              {rotate}
+            </ActionButton>
+          )}
+          <ActionButton
+            variant="default"
+            operation="updateInboundDomain"
+            onClick={() => setOpen('edit')}
+          >
+            {text.edit}
+          </ActionButton>
+          <ActionButton
+            variant="default"
+            operation="deleteInboundDomain"
+            onClick={() => setOpen('delete')}
+          >
+            {text.delete}
+          </ActionButton>
+        </>
       }
     >
       <Card>
@@ -73,19 +102,24 @@ function Found({ domain }: { readonly domain: InboundDomain }) {
           entries={[
             [text.url, <Copyable value={domain.url} />],
             [text.headers, domain.headers_present.join(', ') || text.none],
+            signed,
             [text.lastCheck, <Time at={domain.last_check_at} />],
           ]}
         />
       </Card>
       <Usernames domain={domain.domain} />
       <Records records={domain.records} />
+      <Dialog title={text.edit} isOpen={open === 'edit'} close={close} size="lg">
+        <InboundDomainForm stored={domain} close={close} />
+      </Dialog>
+      <RotateSecret webhookId={domain.webhook_id} isOpen={open === 'secret'} close={close} />
       <Confirm
         title={text.deleteTitle}
         confirm={text.delete}
         nameToType={domain.domain}
         isDangerous
-        isOpen={isDeleting}
-        close={() => setDeleting(false)}
+        isOpen={open === 'delete'}
+        close={close}
         isBusy={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}
@@ -99,6 +133,7 @@ function Found({ domain }: { readonly domain: InboundDomain }) {
 function Usernames({ domain }: { readonly domain: string }) {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
+  const { signed: signedHead } = useWords(webhookWords)
   const [isAdding, setAdding] = useState(false)
   const key = [tenantId, 'inbound-usernames', domain]
   const refresh = () => queryClient.invalidateQueries({ queryKey: key })
@@ -137,6 +172,12 @@ function Usernames({ domain }: { readonly domain: string }) {
             cell: ({ url, url_inherited }) => (url_inherited ? text.inherited : <code>{url}</code>),
           },
           {
+            key: 'signed',
+            head: signedHead,
+            width: '90px',
+            cell: ({ signing }) => (signing === true ? text.yes : text.no),
+          },
+          {
             key: 'remove',
             head: '',
             width: '120px',
@@ -169,18 +210,23 @@ function AddUsername(o: {
   const { client } = useTenant()
   const [username, setUsername] = useState('')
   const [url, setUrl] = useState('')
+  const [isSigned, setSigned] = useState(false)
+  const hasUrl = url.trim() !== ''
   const add = useMutation({
     mutationFn: () =>
       client.createInboundUsername({
         ...{ domain: o.domain, username: username.trim() },
-        ...(url.trim() !== '' && { url: url.trim() }),
+        ...(hasUrl && { url: url.trim(), ...(isSigned && { signing: true }) }),
       }),
-    onSuccess() {
+    onSuccess({ signing_secret: secret }) {
       tellDone(text.added)
-      o.close()
+      // A secret is shown once: the dialog stays until it has been copied.
+      if (secret === undefined) o.close()
     },
     onSettled: o.refresh,
   })
+  if (add.data?.signing_secret !== undefined)
+    return <SigningSecret secret={add.data.signing_secret} close={o.close} />
   return (
     <DialogForm submit={() => add.mutate()}>
       <RequiredInput
@@ -195,6 +241,7 @@ function AddUsername(o: {
         value={url}
         onChange={(event) => setUrl(event.currentTarget.value)}
       />
+      {hasUrl && <SigningSwitch isSigned={isSigned} set={setSigned} />}
       <DialogEnd
         confirm={text.addUsername}
         isBusy={add.isPending}

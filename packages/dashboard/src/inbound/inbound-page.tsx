@@ -1,21 +1,19 @@
 /** Received mail, and the domains that receive. */
-import { useMutation } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Tabs } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
-import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Card, Page } from '../ui/page.tsx'
-import { RequiredInput } from '../ui/required-input.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
+import { InboundDomainForm } from './inbound-domain-form.tsx'
 import { inboundTabs } from './inbound-search.ts'
 import { InboundStateMark } from './inbound-state.tsx'
 import { words } from './words.ts'
@@ -167,48 +165,8 @@ function Domains() {
         }
       />
       <Dialog title={text.addDomain} isOpen={isAdding} close={close}>
-        <AddDomain close={close} />
+        <InboundDomainForm close={close} />
       </Dialog>
     </Card>
-  )
-}
-
-function AddDomain({ close }: { readonly close: () => void }) {
-  const text = useWords(words)
-  const { tenantId, client } = useTenant()
-  const navigate = useNavigate()
-  const [domain, setDomain] = useState('')
-  const [url, setUrl] = useState('')
-  const add = useMutation({
-    mutationFn: async () =>
-      (await client.configureInboundRouting({ domain: domain.trim(), url: url.trim() }))
-        .inbound_domain,
-    async onSuccess(made) {
-      close()
-      await queryClient.invalidateQueries({ queryKey: [tenantId, 'inbound-domains'] })
-      await navigate({
-        to: '/t/$tenantId/inbound/domains/$domain',
-        params: { tenantId, domain: made.domain },
-      })
-    },
-  })
-  return (
-    <DialogForm submit={() => add.mutate()}>
-      <RequiredInput
-        label={text.domain}
-        description={text.domainHelp}
-        data-autofocus
-        value={domain}
-        set={setDomain}
-      />
-      <RequiredInput
-        label={text.url}
-        description={text.urlHelp}
-        placeholder="https://hooks.example.com/inbound"
-        value={url}
-        set={setUrl}
-      />
-      <DialogEnd confirm={text.addDomain} isBusy={add.isPending} error={add.error} close={close} />
-    </DialogForm>
   )
 }

@@ -20,6 +20,7 @@ import { fieldErrors } from '../ui/field-errors.ts'
 import classes from '../ui/form.module.css'
 import { tellDone } from '../ui/toast.ts'
 import { type Header, HeaderFields, readHeaders } from '../webhooks/header-fields.tsx'
+import { SigningSecret, SigningSwitch } from '../webhooks/signing-secret.tsx'
 import { useWords } from '../words/define-words.ts'
 import { changedWebhook, readFolders } from './mailbox-settings.ts'
 import { words } from './words.ts'
@@ -75,24 +76,26 @@ function Form({ mailer, close }: FormProps) {
   const [since, setSince] = useState('')
   const [url, setUrl] = useState(mailer?.webhook?.webhook_url ?? '')
   const [headers, setHeaders] = useState<readonly Header[]>([])
+  const [isSigned, setSigned] = useState(mailer?.webhook?.signing === true)
   const [isTried, setTried] = useState(true)
   const save = useMutation({
     async mutationFn() {
       const config = { ...readServer(server), tls_verify: isVerified }
-      const webhook = changedWebhook(mailer?.webhook, url, readHeaders(headers))
+      const webhook = changedWebhook(mailer?.webhook, {
+        ...{ url, headers: readHeaders(headers), isSigned },
+      })
       if (isNew) {
-        const made = await client.configureIMAP({
+        return await client.configureIMAP({
           ...{ name: name.trim() || email.trim(), email: email.trim(), verify: isTried },
           ...{ config_type: 'imap', connection_type: 'basic', folders: readFolders(folders) },
           config: { ...config, username: username.trim() || email.trim(), password },
           ...(webhook && { webhook }),
           ...(since !== '' && { since: new Date(since).toISOString() }),
         })
-        return made.mailer.mailer_id
       }
       // An empty one tries what is stored, so that folders are looked for.
       const tried = isTried ? { config: {} } : {}
-      await client.updateIMAP({
+      return await client.updateIMAP({
         ...{ mailer_id: mailer.mailer_id, verify: isTried, folders: readFolders(folders) },
         ...(isReadOnly(mailer) && { name: name.trim() }),
         ...(webhook !== undefined && { webhook }),
@@ -107,15 +110,19 @@ function Form({ mailer, close }: FormProps) {
             }
           : tried),
       })
-      return mailer.mailer_id
     },
-    async onSuccess(mailerId) {
+    async onSuccess(saved) {
       tellDone(mailerText.saved)
-      close()
-      await queryClient.invalidateQueries({ queryKey: [tenantId] })
-      await navigate({ to: '/t/$tenantId/mailers/$mailerId', params: { tenantId, mailerId } })
+      // A secret is shown once: the dialog stays until it has been copied.
+      if (saved.signing_secret === undefined) await end(saved.mailer.mailer_id)
+      else await queryClient.invalidateQueries({ queryKey: [tenantId, 'mailers'] })
     },
   })
+  async function end(mailerId: string): Promise<void> {
+    close()
+    await queryClient.invalidateQueries({ queryKey: [tenantId] })
+    await navigate({ to: '/t/$tenantId/mailers/$mailerId', params: { tenantId, mailerId } })
+  }
   const errors = fieldErrors(save.error, paths)
   function choose(chosen: string | null): void {
     setProvider(chosen ?? '')
@@ -123,6 +130,10 @@ function Form({ mailer, close }: FormProps) {
     if (host === undefined) return
     setServer({ host, port: '993', secure: 'SSL' })
     if (username === '') setUsername(email)
+  }
+  if (save.data?.signing_secret !== undefined) {
+    const { mailer_id: mailerId } = save.data.mailer
+    return <SigningSecret secret={save.data.signing_secret} close={() => void end(mailerId)} />
   }
   const nameField = (
     <TextInput
@@ -228,11 +239,14 @@ function Form({ mailer, close }: FormProps) {
         onChange={(event) => setUrl(event.currentTarget.value)}
       />
       {url.trim() !== '' && (
-        <HeaderFields
-          headers={headers}
-          onChange={setHeaders}
-          present={mailer?.webhook?.headers_present ?? []}
-        />
+        <>
+          <HeaderFields
+            headers={headers}
+            onChange={setHeaders}
+            present={mailer?.webhook?.headers_present ?? []}
+          />
+          <SigningSwitch isSigned={isSigned} set={setSigned} />
+        </>
       )}
       <div className={classes.group}>
         {hasPassword && (

@@ -2,10 +2,12 @@
 import type { Mailer } from '@postrider/client'
 import { useState } from 'react'
 import { isReadOnly } from '../mailers/mailer-kind.ts'
-import { ActionButton } from '../session/action-button.tsx'
+import { SmallAction } from '../session/action-button.tsx'
 import { Banner } from '../ui/banner.tsx'
 import { Card, Fields } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
+import { RotateSecret, useSignedFact } from '../webhooks/signing-secret.tsx'
+import { words as webhookWords } from '../webhooks/words.ts'
 import { useWords } from '../words/define-words.ts'
 import { ImapForm } from './imap-form.tsx'
 import { MailboxStateMark } from './mailbox-state.tsx'
@@ -42,25 +44,30 @@ function LastError({ mailbox: { last_error: last } }: Required<Pick<Mailer, 'mai
 
 export function MailboxCard({ mailer }: { readonly mailer: Mailer }) {
   const text = useWords(words)
+  const { rotate } = useWords(webhookWords)
   const [isOpen, setOpen] = useState(false)
+  const [isRotating, setRotating] = useState(false)
   const { mailbox, webhook, folders = [], since } = mailer
+  const signed = useSignedFact(webhook?.signing)
   if (mailbox === undefined) return null
   const server = mailer.config.imap
   return (
     <Card
       title={text.mailbox}
       actions={
-        // One that only reads has its form at the top of the page.
-        !isReadOnly(mailer) && (
-          <ActionButton
-            size="xs"
-            variant="default"
-            operation="updateIMAP"
-            onClick={() => setOpen(true)}
-          >
-            {text.foldersAndWebhook}
-          </ActionButton>
-        )
+        <>
+          {webhook?.signing === true && (
+            <SmallAction operation="rotateSigningSecret" onClick={() => setRotating(true)}>
+              {rotate}
+            </SmallAction>
+          )}
+          {/* One that only reads has its form at the top of the page. */}
+          {!isReadOnly(mailer) && (
+            <SmallAction operation="updateIMAP" onClick={() => setOpen(true)}>
+              {text.foldersAndWebhook}
+            </SmallAction>
+          )}
+        </>
       }
     >
       <Fields
@@ -86,9 +93,17 @@ export function MailboxCard({ mailer }: { readonly mailer: Mailer }) {
           webhook?.headers_present.length
             ? [text.headers, webhook.headers_present.join(', ')]
             : undefined,
+          webhook ? signed : undefined,
         ]}
       />
       <ImapForm mailer={mailer} isOpen={isOpen} close={() => setOpen(false)} />
+      {webhook && (
+        <RotateSecret
+          webhookId={webhook.webhook_id}
+          isOpen={isRotating}
+          close={() => setRotating(false)}
+        />
+      )}
     </Card>
   )
 }

@@ -8,24 +8,34 @@ const stored = {
   method: 'POST' as const,
   headers_present: ['X-Secret'],
 }
+const draft = { url, headers: {}, isSigned: false }
 
 it('reads a folder from each line, in their order, without empty ones', () => {
   expect(readFolders(' INBOX \n\nWork/Orders, old\r\n')).toEqual(['INBOX', 'Work/Orders, old'])
 })
 
 it('changes nothing of a webhook that is as it was', () => {
-  expect(changedWebhook(stored, ` ${url} `, {})).toBeUndefined()
-  expect(changedWebhook(null, '  ', {})).toBeUndefined()
+  expect(changedWebhook(stored, { ...draft, url: ` ${url} ` })).toBeUndefined()
+  expect(changedWebhook(null, { ...draft, url: '  ', isSigned: true })).toBeUndefined()
+  expect(changedWebhook({ ...stored, signing: true }, { ...draft, isSigned: true })).toBeUndefined()
 })
 
 it('deletes a webhook whose address is taken away', () => {
-  expect(changedWebhook(stored, '', {})).toBeNull()
+  expect(changedWebhook(stored, { ...draft, url: '' })).toBeNull()
 })
 
 it('sends headers only where some are typed, as they replace the stored ones', () => {
-  expect(changedWebhook(undefined, url, {})).toEqual({ webhook_url: url })
-  expect(changedWebhook(stored, url, { 'X-Secret': 'new' })).toEqual({
+  expect(changedWebhook(undefined, draft)).toEqual({ webhook_url: url })
+  const headers = { 'X-Secret': 'new' }
+  expect(changedWebhook(stored, { ...draft, headers })).toEqual({ webhook_url: url, headers })
+})
+
+it('says that requests are signed only where that changes', () => {
+  const signed = { ...draft, isSigned: true }
+  expect(changedWebhook(undefined, signed)).toEqual({ webhook_url: url, signing: true })
+  expect(changedWebhook(stored, signed)).toEqual({ webhook_url: url, signing: true })
+  expect(changedWebhook({ ...stored, signing: true }, draft)).toEqual({
     webhook_url: url,
-    headers: { 'X-Secret': 'new' },
+    signing: false,
   })
 })

@@ -9,15 +9,25 @@ export function readFolders(typed: string): string[] {
     .filter((line) => line !== '')
 }
 
+export interface WebhookDraft {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly isSigned: boolean
+}
+
 /** `undefined`: nothing changes. `null`: the webhook is deleted. Headers replace all that are stored. */
 export function changedWebhook(
   stored: Mailer['webhook'],
-  url: string,
-  headers: Readonly<Record<string, string>>,
+  { url, headers, isSigned }: WebhookDraft,
 ) {
   const webhook_url = url.trim()
   if (webhook_url === '') return stored ? null : undefined
   const hasHeaders = Object.keys(headers).length > 0
-  if (webhook_url === stored?.webhook_url && !hasHeaders) return undefined
-  return { webhook_url, ...(hasHeaders && { headers }) }
+  const isSwitched = isSigned !== (stored?.signing === true)
+  if (webhook_url === stored?.webhook_url && !hasHeaders && !isSwitched) return undefined
+  return {
+    webhook_url,
+    ...(hasHeaders && { headers }),
+    ...(isSwitched && { signing: isSigned }),
+  }
 }

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { CreateKey } from '../developers/create-key.tsx'
+import { KeyMode } from '../developers/key-mode.tsx'
 import { SmallAction } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
 import { useTenant } from '../session/use-tenant.ts'
@@ -59,6 +60,12 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
         const state = stateOfKey(one, now)
         return <StateMark tone={keyTones[state]}>{text.keyStates[state]}</StateMark>
       },
+    },
+    {
+      key: 'mode',
+      head: text.mode,
+      width: '90px',
+      cell: ({ mode }) => <KeyMode mode={mode} />,
     },
     {
       key: 'scopes',

@@ -1,4 +1,4 @@
-/** A button of an operation. Who may not call it sees why. */
+/** A button of an operation. Who may not call it, or not now, sees why. */
 import type { OperationId } from '@postrider/client'
 import type { ComponentProps } from 'react'
 import { Button } from '../ui/controls.ts'
@@ -9,15 +9,19 @@ import { words } from './words.ts'
 
 export function ActionButton({
   operation,
+  reason,
   ...button
 }: Omit<ComponentProps<typeof Button<'button'>>, 'component'> & {
   readonly operation: OperationId
+  /** Why it cannot be done now, by whoever may. */
+  readonly reason?: string | undefined
 }) {
   const text = useWords(words)
   const { may, isLooking } = useTenant()
-  if (may(operation)) return <Button {...button} data-operation={operation} />
+  if (may(operation) && reason === undefined)
+    return <Button {...button} data-operation={operation} />
   return (
-    <Hint label={isLooking ? text.actFirst : text.notForRole}>
+    <Hint label={may(operation) ? reason : isLooking ? text.actFirst : text.notForRole}>
       {/* Not `disabled`: keys must reach the reason. */}
       <Button
         {...button}

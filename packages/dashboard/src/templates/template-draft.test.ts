@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest'
-import { contentOf, draftOf, emptyDraft, pathOf, readSample } from './template-draft.ts'
+import {
+  bodyOf,
+  contentOf,
+  draftOf,
+  emptyDraft,
+  mailOf,
+  pathOf,
+  readSample,
+} from './template-draft.ts'
 import { readTemplateSearch } from './template-search.ts'
 
 const template = {
@@ -46,4 +54,25 @@ it('reads the version of an address', () => {
   expect(readTemplateSearch({ version: '2' })).toEqual({ version: 2 })
   for (const version of [undefined, 'x', 0, -1, 1.5])
     expect(readTemplateSearch({ version })).toEqual({})
+})
+
+it('makes a body without sample data where there is none, or none that is JSON', () => {
+  const draft = { ...emptyDraft, name: 'Receipt', subject: 'Order', text: 'Hello' }
+  const content = [{ type: 'text/plain', value: 'Hello' }]
+  expect(bodyOf(draft)).toEqual({ subject: 'Order', content })
+  expect(bodyOf({ ...draft, sample: '{' })).toEqual({ subject: 'Order', content })
+  expect(bodyOf({ ...draft, sample: '{"id":7}' }).sample_data).toEqual({ id: 7 })
+})
+
+it('sends a stored version by its id, and a changed form as it is written', () => {
+  const draft = { ...emptyDraft, subject: 'Order {{ id }}', text: 'Hello', sample: '{"id":7}' }
+  expect(mailOf(draft, { template_id: 'tpl_1', version: 3 })).toEqual({
+    ...{ template_id: 'tpl_1', template_version: 3, template_data: { id: 7 } },
+  })
+  expect(mailOf(draft, undefined)).toEqual({
+    subject: 'Order {{ id }}',
+    content: [{ type: 'text/plain', value: 'Hello' }],
+    template_data: { id: 7 },
+  })
+  expect(mailOf({ ...draft, sample: '' }, undefined).template_data).toEqual({})
 })

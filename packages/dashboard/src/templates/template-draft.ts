@@ -1,5 +1,5 @@
 /** A template as its form has it. */
-import type { CreateTemplateBody, Template } from '@postrider/client'
+import type { CreateTemplateBody, SendEmailInput, Template } from '@postrider/client'
 
 export interface TemplateDraft {
   readonly name: string
@@ -45,6 +45,33 @@ export function contentOf({
     ...(html === '' ? [] : [{ type: 'text/html' as const, value: html }]),
     ...(text === '' ? [] : [{ type: 'text/plain' as const, value: text }]),
   ]
+}
+
+export type DraftBody = Omit<CreateTemplateBody, 'name'>
+
+/** As the service takes it, with the sample data where there is some. */
+export function bodyOf(draft: TemplateDraft): DraftBody {
+  const sample = readSample(draft.sample)
+  return {
+    ...{ subject: draft.subject, content: contentOf(draft) },
+    ...(sample && { sample_data: sample }),
+  }
+}
+
+/** An email with what the form holds: of a stored version that was not changed, by its id. */
+export function mailOf(
+  draft: TemplateDraft,
+  stored: Pick<Template, 'template_id' | 'version'> | undefined,
+): Pick<
+  SendEmailInput,
+  'subject' | 'content' | 'template_id' | 'template_version' | 'template_data'
+> {
+  const { sample_data: data = {}, ...written } = bodyOf(draft)
+  if (stored === undefined) return { ...written, template_data: data }
+  return {
+    ...{ template_id: stored.template_id, template_version: stored.version },
+    template_data: data,
+  }
 }
 
 /** Where the service's word for a part stands in the content. */

@@ -4,6 +4,8 @@ import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
+import { TestMail } from '../emails/test-mail.tsx'
+import { useMailers } from '../emails/use-mailers.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Failure } from '../ui/answers.tsx'
@@ -13,7 +15,7 @@ import { Card, Columns, Stack } from '../ui/page.tsx'
 import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
-import { contentOf, pathOf, readSample, type TemplateDraft } from './template-draft.ts'
+import { bodyOf, mailOf, pathOf, readSample, type TemplateDraft } from './template-draft.ts'
 import { TemplatePreview } from './template-preview.tsx'
 import classes from './templates.module.css'
 import { words } from './words.ts'
@@ -33,14 +35,13 @@ export function TemplateEditor({
   const [draft, setDraft] = useState(start)
   const sample = readSample(draft.sample)
   const set = (part: Partial<TemplateDraft>) => setDraft((before) => ({ ...before, ...part }))
-  const body = {
-    ...{ name: draft.name, subject: draft.subject, content: contentOf(draft) },
-    ...(sample && { sample_data: sample }),
-  }
+  const [isSending, setSending] = useState(false)
+  const mailers = useMailers()
+  const body = { name: draft.name, ...bodyOf(draft) }
   const preview = useMutation({
-    mutationFn: () => {
-      const { name: _, ...shown } = body
-      return client.previewTemplateDraft(shown)
+    async mutationFn() {
+      const shown = bodyOf(draft)
+      return { body: shown, preview: (await client.previewTemplateDraft(shown)).preview }
     },
   })
   const save = useSave(stored, body)
@@ -127,14 +128,28 @@ export function TemplateEditor({
               >
                 {text.showDraft}
               </ActionButton>
+              <ActionButton
+                variant="default"
+                operation="sendEmail"
+                disabled={sample === undefined || body.content.length === 0}
+                onClick={() => setSending(true)}
+              >
+                {text.sendTest}
+              </ActionButton>
             </div>
           </Stack>
         </form>
       </Card>
       <TemplatePreview
         stored={isChanged ? undefined : stored}
-        draft={preview.data?.preview}
+        draft={preview.data}
         isStale={stored !== undefined && isChanged}
+      />
+      <TestMail
+        isOpen={isSending}
+        close={() => setSending(false)}
+        mailers={mailers}
+        mail={mailOf(draft, isChanged ? undefined : stored)}
       />
     </Columns>
   )

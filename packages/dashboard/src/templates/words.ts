@@ -28,7 +28,9 @@ export const words = defineWords(
     showDraft: 'Preview',
     preview: 'Preview',
     previewHelp: 'With the sample data. Nothing in it runs or is loaded from elsewhere.',
-    draftHelp: 'Not saved yet. The HTML is shown as a page when it is saved.',
+    draftHelp:
+      'What the form holds, not saved yet. Nothing in it runs or is loaded from elsewhere.',
+    sendTest: 'Send a test',
     part: 'Part of the message',
     changedSince: 'There are changes that are not saved',
     nothingToShow: 'Nothing to show yet',
@@ -81,7 +83,9 @@ export const words = defineWords(
     showDraft: 'Vorschau',
     preview: 'Vorschau',
     previewHelp: 'Mit den Beispieldaten. Nichts darin wird ausgeführt oder nachgeladen.',
-    draftHelp: 'Noch nicht gespeichert. Das HTML wird als Seite gezeigt, wenn es gespeichert ist.',
+    draftHelp:
+      'Was im Formular steht, noch nicht gespeichert. Nichts darin wird ausgeführt oder nachgeladen.',
+    sendTest: 'Test senden',
     part: 'Teil der Nachricht',
     changedSince: 'Es gibt Änderungen, die nicht gespeichert sind',
     nothingToShow: 'Noch nichts zu zeigen',

@@ -1,8 +1,7 @@
-/** The secret of a signed webhook, shown once, and its replacement. */
-import type { Webhook } from '@postrider/client'
+/** Whether a webhook is signed, its secret, shown once, and the secret's replacement. */
 import { useMutation } from '@tanstack/react-query'
 import { useTenant } from '../session/use-tenant.ts'
-import { Button } from '../ui/controls.ts'
+import { Button, Switch } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Stack } from '../ui/page.tsx'
@@ -10,6 +9,30 @@ import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { words } from './words.ts'
+
+export function SigningSwitch({
+  isSigned,
+  set,
+}: {
+  readonly isSigned: boolean
+  readonly set: (isSigned: boolean) => void
+}) {
+  const text = useWords(words)
+  return (
+    <Switch
+      label={text.signing}
+      description={text.signingHelp}
+      checked={isSigned}
+      onChange={(event) => set(event.currentTarget.checked)}
+    />
+  )
+}
+
+/** Of the facts of a webhook. */
+export function useSignedFact(signing: boolean | undefined): readonly [string, string] {
+  const text = useWords(words)
+  return [text.signed, signing === true ? text.signedYes : text.signedNo]
+}
 
 export function SigningSecret({
   secret,
@@ -37,14 +60,14 @@ export function SigningSecret({
 }
 
 export function RotateSecret(o: {
-  readonly webhook: Webhook
+  readonly webhookId: string
   readonly isOpen: boolean
   readonly close: () => void
 }) {
   const text = useWords(words)
   const { client } = useTenant()
   const rotate = useMutation({
-    mutationFn: () => client.rotateSigningSecret(o.webhook.webhook_id),
+    mutationFn: () => client.rotateSigningSecret(o.webhookId),
   })
   const close = () => {
     o.close()

@@ -4,13 +4,13 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { useTenant } from '../session/use-tenant.ts'
-import { Checkbox, Select, Switch } from '../ui/controls.ts'
+import { Checkbox, Select } from '../ui/controls.ts'
 import { Dialog, DialogEnd } from '../ui/dialog.tsx'
 import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { type Header, HeaderFields, readHeaders } from './header-fields.tsx'
-import { SigningSecret } from './signing-secret.tsx'
+import { SigningSecret, SigningSwitch } from './signing-secret.tsx'
 import { firstSwitches, type Switches, subscriptionNames, subscriptions } from './subscriptions.ts'
 import classes from './webhook-form.module.css'
 import { words } from './words.ts'
@@ -114,12 +114,7 @@ function Form({ close, kinds, webhook }: FormProps) {
         onChange={setHeaders}
         present={webhook?.headers_present ?? []}
       />
-      <Switch
-        label={text.signing}
-        description={text.signingHelp}
-        checked={isSigned}
-        onChange={(event) => setSigned(event.currentTarget.checked)}
-      />
+      <SigningSwitch isSigned={isSigned} set={setSigned} />
       <DialogEnd
         confirm={webhook === undefined ? text.add : text.save}
         isBusy={save.isPending}

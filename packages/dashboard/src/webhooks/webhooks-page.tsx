@@ -16,7 +16,7 @@ import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
-import { RotateSecret } from './signing-secret.tsx'
+import { RotateSecret, useSignedFact } from './signing-secret.tsx'
 import { webhookSnippets } from './snippets.ts'
 import { WebhookStateMark } from './states.tsx'
 import { subscriptionNames, subscriptions } from './subscriptions.ts'
@@ -162,7 +162,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
         kinds={[webhook.event]}
         webhook={webhook}
       />
-      <RotateSecret webhook={webhook} isOpen={open === 'secret'} close={close} />
+      <RotateSecret webhookId={webhook.webhook_id} isOpen={open === 'secret'} close={close} />
       <WebhookTest webhook={webhook} isOpen={open === 'test'} close={close} />
       <Confirm
         title={text.pauseTitle}
@@ -205,6 +205,7 @@ function Facts({
   const text = useWords(words)
   const format = useFormat()
   const { tenantId } = useTenant()
+  const signed = useSignedFact(webhook.signing)
   const duration = (ms: number | null | undefined) =>
     ms === null || ms === undefined ? '–' : format.duration(ms)
   return (
@@ -233,7 +234,7 @@ function Facts({
             ? text.noHeaders
             : webhook.headers_present.join(', '),
         ],
-        [text.signed, webhook.signing === true ? text.signedYes : text.signedNo],
+        signed,
         [text.id, <Copyable value={webhook.webhook_id} />],
       ]}
     />

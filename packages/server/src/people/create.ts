@@ -1,4 +1,5 @@
 /** Makes people: users, members, invitations and sessions, and their routes (docs/reference/people.md). */
+import type { SubmissionAddress } from '@postrider/contract'
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { Db } from '../platform/db/index.ts'
 import type { Egress } from '../platform/egress/index.ts'
@@ -43,6 +44,7 @@ export function createPeople(deps: {
   readonly log: Logger
   readonly config: PeopleConfig
   readonly egress: Egress
+  readonly submissionAddress: () => SubmissionAddress | null
 }) {
   const { db, log } = deps
   const { publicUrl } = deps.config
@@ -69,7 +71,11 @@ export function createPeople(deps: {
     routes(app: HttpApp) {
       peopleRoutes(app, { db, publicUrl })
       const isOidcOnly = deps.config.oidcOnly === true
-      sessionRoutes(app, { db, log, hashing, wrongLinks, sessions, cookie, limits, isOidcOnly })
+      const { submissionAddress } = deps
+      sessionRoutes(app, {
+        ...{ db, log, hashing, wrongLinks, sessions, cookie, limits, isOidcOnly },
+        submissionAddress,
+      })
       addOidc(app, deps, cookies)
     },
   }

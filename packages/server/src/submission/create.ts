@@ -21,6 +21,7 @@ import { type AcceptMailDeps, acceptMessage, acceptRecipient, acceptSender } fro
 import { messageBytesMax, type SubmissionLimits, submissionLimits } from './limits.ts'
 import { createLogins } from './log-in.ts'
 import { createSubmissionObserver } from './observe-submission.ts'
+import { publicAddressOf } from './public-address.ts'
 
 export interface SubmissionDeps {
   readonly clock: Clock
@@ -41,10 +42,13 @@ export interface SubmissionDeps {
   readonly config: {
     readonly host: string
     readonly dataDir: string
+    readonly inboundHost: string
     readonly inboundTlsCert: string | undefined
     readonly inboundTlsKey: string | undefined
     readonly submissionPort: number | undefined
     readonly submissionTlsPort: number | undefined
+    readonly submissionPublicPort: number | undefined
+    readonly submissionPublicTlsPort: number | undefined
   }
 }
 
@@ -68,6 +72,16 @@ export function createSubmission(deps: SubmissionDeps) {
     /** Where it listens: first with STARTTLS, then with TLS from the beginning, as far as each is set. */
     addresses: (): readonly Address[] =>
       listener?.isListening() === true ? listener.addresses() : [],
+    /** What programs are told. The listener may be one of another process. */
+    publicAddress: () =>
+      publicAddressOf({
+        ...{ host: deps.config.inboundHost, ports },
+        published: {
+          starttls: deps.config.submissionPublicPort,
+          tls: deps.config.submissionPublicTlsPort,
+        },
+        listened: listener?.isListening() === true ? listener.addresses() : [],
+      }),
   }
 }
 

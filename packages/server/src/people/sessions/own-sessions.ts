@@ -1,5 +1,5 @@
 /** The sessions of a user (docs/reference/people.md#sessions): what one tells of itself, all, and the end of one. */
-import type { GetSessionAnswer, ListedSession } from '@postrider/contract'
+import type { CreateSessionAnswer, ListedSession } from '@postrider/contract'
 import type { Db, Queryable } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Person } from '../../platform/http/sessions/session.ts'
@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000
 export async function describeSession(
   db: Db,
   { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
-): Promise<Omit<GetSessionAnswer, 'success' | 'message'>> {
+): Promise<Omit<CreateSessionAnswer, 'success' | 'message'>> {
   const [found, session] = await Promise.all([findUser(db, userId), findSession(db, sessionId)])
   // It ended since it was let in.
   if (found === undefined || session === undefined) throw new ApiError('unauthorized')

@@ -10,6 +10,7 @@ import {
   getSessionAnswer,
   listSessionsAnswer,
   revokeSessionAnswer,
+  type SubmissionAddress,
   sessionParams,
 } from '@postrider/contract'
 import type { FastifyInstance } from 'fastify'
@@ -32,6 +33,8 @@ export interface SessionRoutesDeps extends AcceptDeps {
   readonly limits: LoginLimits
   /** `OIDC_ONLY`: nobody logs in by a password, nor sets one. */
   readonly isOidcOnly: boolean
+  /** Where programs hand in mail over SMTP. */
+  readonly submissionAddress: () => SubmissionAddress | null
 }
 
 export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): void {
@@ -79,10 +82,13 @@ export function sessionRoutes(app: FastifyInstance, deps: SessionRoutesDeps): vo
 
   addOperation(app, 'getSession', {
     summary: 'Tell who is logged in, with the role and the tenants',
+    description:
+      'Also what the dashboard says of the service: where programs hand in mail over SMTP.',
     tag,
     answer: getSessionAnswer,
     async handle({ person }) {
-      return { message: 'Session', ...(await describeSession(db, person)) }
+      const submission = deps.submissionAddress()
+      return { message: 'Session', ...(await describeSession(db, person)), submission }
     },
   })
 

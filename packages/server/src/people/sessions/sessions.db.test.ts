@@ -3,7 +3,14 @@ import { setTimeout } from 'node:timers/promises'
 import { createSessionAnswer, getSessionAnswer, listSessionsAnswer } from '@postrider/contract'
 import { Check } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import { COOKIE, cookieOf, ORIGIN, PASSWORD, usePeople } from '../../../test/people.ts'
+import {
+  COOKIE,
+  cookieOf,
+  ORIGIN,
+  PASSWORD,
+  submissionOfTests,
+  usePeople,
+} from '../../../test/people.ts'
 import { createLogger } from '../../platform/log.ts'
 import { createPeopleJanitor } from '../janitor.ts'
 import { createSessionFinder } from './find-session.ts'
@@ -26,6 +33,7 @@ describe('a session', () => {
     const told = await ui('GET', '/ui/session', { cookie: cookieOf(answered) })
     expect(Check(getSessionAnswer, told.body)).toBe(true)
     expect(told.body).toMatchObject({ role: 'owner', user: { email: person.email } })
+    expect(told.body.submission).toEqual(submissionOfTests)
     expect(JSON.stringify(told.body)).not.toContain(cookieOf(answered))
   })
 

@@ -82,8 +82,9 @@ export function recordAuditedCalls(app: FastifyInstance, access: OperatorAccess)
       person !== undefined ||
       config.auth === 'admin' ||
       config.operation?.details.isAudited === true
+    const changesNothing = isRead(request.method) || config.isFormRead === true
     // Sessions keep a list of their own.
-    if (!isAudited || config.auth === 'session' || isRead(request.method)) return
+    if (!isAudited || config.auth === 'session' || changesNothing) return
     const ids = Object.values((request.params ?? {}) as Record<string, string>)
     request.endAuditedCall = await access.begin({
       tenantId: identity?.tenantId,

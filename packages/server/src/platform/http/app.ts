@@ -24,7 +24,7 @@ import {
   parseJson,
   refuseEncoded,
 } from './body/json-body.ts'
-import { createJsonReader } from './body/json-reader.ts'
+import { createJsonReader, type JsonReader } from './body/json-reader.ts'
 import { createSchemaCompiler } from './body/validation.ts'
 import {
   type AuthenticateKey,
@@ -50,6 +50,10 @@ import { createObservation, noRoute, type Observation } from './observation.ts'
 import { type SessionAccess, takeSessionPrefix } from './sessions/session.ts'
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** For bodies that have JSON in them. */
+    readonly jsonReader: JsonReader
+  }
   interface FastifySchema {
     /** It is no operation, and takes any query. */
     hide?: boolean
@@ -317,6 +321,7 @@ function repeatWhileListening(app: FastifyInstance, everyMs: number, look: () =>
 
 function acceptOnlyJson(app: FastifyInstance): void {
   const reader = createJsonReader()
+  app.decorate('jsonReader', reader)
   app.addHook('onClose', () => reader.stop())
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {

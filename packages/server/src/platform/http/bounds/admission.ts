@@ -60,6 +60,8 @@ declare module 'fastify' {
     takesAnything?: boolean
     /** A page that people open by its address: `?tenant=` in place of the header. */
     mayNameTenantInQuery?: boolean
+    /** A form of our own pages posts what is to be shown. It changes nothing, and cannot set headers. */
+    isFormRead?: boolean
   }
   interface FastifyRequest {
     /** This request's span: `00-<trace id>-<span id>-<flags>`. Made when it is asked for. */

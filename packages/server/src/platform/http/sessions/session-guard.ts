@@ -38,7 +38,8 @@ export async function admitPerson(
 
 /** A form cannot set the header, and no page sets its own origin. */
 function refuseForgery(request: FastifyRequest, access: SessionAccess): void {
-  if (request.headers[SESSION_HEADER] !== '1')
+  const isForm = request.routeOptions.config.isFormRead === true
+  if (!isForm && request.headers[SESSION_HEADER] !== '1')
     throw new ApiError('forbidden', {
       message: `Forbidden: a change by a session needs the header ${sessionHeader}: 1`,
     })

@@ -72,6 +72,12 @@ it('shows the HTML as it was given, in a page that runs and loads nothing', asyn
   })
 })
 
+it('leaves out what browsers connect for before the policy refuses it', async () => {
+  const refId = await emailOf('<link rel=preconnect href="https://a.test"><p>Hi</p>')
+  const { payload } = await asPerson(refId, 'reads')
+  expect(payload).toBe('<bgsound rel=preconnect href="https://a.test"><p>Hi</p>')
+})
+
 it('shows a text in place of HTML, as text', async () => {
   const refId = await emailOf('a < b & <script>', 'text/plain')
   const { payload } = await asPerson(refId, 'reads')

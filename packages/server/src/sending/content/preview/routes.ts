@@ -1,5 +1,5 @@
 /**
- * The preview of an email in a browser (docs/reference/sending.md#preview): its HTML as it was given, in a page
+ * The preview of an email in a browser (docs/reference/sending.md#preview): its HTML, in a page
  * that runs nothing, loads nothing from elsewhere and has no origin. People alone get it, under `/ui/api`.
  */
 import { emailLengthMax, emailParams } from '@postrider/contract'
@@ -10,7 +10,7 @@ import type { Queryable } from '../../../platform/db/index.ts'
 import { ApiError } from '../../../platform/errors.ts'
 import { isSessionCall } from '../../../platform/http/sessions/session.ts'
 import { getContent } from '../get-content.ts'
-import { pageOfText, previewHeaders } from './mail-page.ts'
+import { pageOfHtml, pageOfText, previewHeaders } from './mail-page.ts'
 
 const query = Type.Object(
   {
@@ -41,7 +41,7 @@ export function previewRoute(
       const html = parts.find(({ type }) => type === 'text/html')?.value
       const text = parts.find(({ type }) => type === 'text/plain')?.value ?? ''
       reply.headers(previewHeaders)
-      return html ?? pageOfText(text)
+      return html === undefined ? pageOfText(text) : await pageOfHtml(html)
     },
   )
 }

@@ -1,6 +1,6 @@
 /** The preview of a stored template, as the frame of a browser asks for it. */
 import { createTemplateRenderer } from '@postrider/mail'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts'
 import { emptyTables } from '../../../../test/empty-tables.ts'
 import { silent } from '../../../../test/sending.ts'
@@ -18,6 +18,8 @@ const viewer = (tenantId: string): Person => ({
 })
 const PEOPLE: Readonly<Record<string, Person>> = { of_a: viewer(A), of_b: viewer(B) }
 
+const ORIGIN = 'https://mail.example.com'
+
 const renderer = createTemplateRenderer()
 let database: TestDatabase
 let app: HttpApp
@@ -30,7 +32,7 @@ beforeAll(async () => {
     sessions: {
       cookieName: 'session',
       find: async (token) => PEOPLE[token],
-      isOwnOrigin: () => true,
+      isOwnOrigin: (origin) => origin === ORIGIN,
       hasTenant: async () => true,
     },
   })
@@ -77,6 +79,53 @@ it('shows a text as text', async () => {
   const { templateId } = await make('text/plain', '{{ name }}')
   const { payload } = await get(templateId, `?tenant=${A}`)
   expect(payload).toContain('Ada &amp; &lt;b&gt;Bob&lt;/b&gt;')
+})
+
+describe('of a draft', () => {
+  const draft = {
+    subject: 'Order {{ id }}',
+    content: [
+      { type: 'text/html', value: '<link rel=preconnect href="//a.test"><p>{{ name }}</p>' },
+    ],
+    sample_data: { name: 'Ada & Bob' },
+  }
+  const post = (o: { body?: string; origin?: string; type?: string; who?: string } = {}) =>
+    app.inject({
+      method: 'POST',
+      url: `/ui/api/v1/templates/preview/page?tenant=${A}`,
+      headers: {
+        cookie: `session=${o.who ?? 'of_a'}`,
+        'content-type': o.type ?? 'text/plain',
+        ...(o.origin === '' ? {} : { origin: o.origin ?? ORIGIN }),
+      },
+      payload: o.body ?? `draft=${JSON.stringify(draft)}\r\n`,
+    })
+
+  it('shows what a form of the dashboard posts, in the same page', async () => {
+    const shown = await post()
+    expect(shown.statusCode).toBe(200)
+    expect(shown.payload).toBe('<bgsound rel=preconnect href="//a.test"><p>Ada &amp; Bob</p>')
+    expect(shown.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': expect.stringMatching(/^sandbox; default-src 'none';/),
+    })
+  })
+
+  it('refuses a form of another page, and of nobody', async () => {
+    expect((await post({ origin: 'https://evil.example.com' })).statusCode).toBe(403)
+    expect((await post({ origin: '' })).statusCode).toBe(403)
+    expect((await post({ who: 'nobody' })).statusCode).toBe(401)
+    expect((await post({ who: 'of_b' })).statusCode).toBe(403)
+  })
+
+  it('refuses what is no draft, with its place', async () => {
+    expect((await post({ body: 'other={}\r\n' })).statusCode).toBe(400)
+    expect((await post({ body: 'draft={' })).statusCode).toBe(400)
+    const unknown = await post({ body: 'draft={"subject":"a","content":[],"more":1}' })
+    expect(unknown.statusCode).toBe(400)
+    expect(unknown.payload).toContain('/more')
+    expect((await post({ type: 'application/x-www-form-urlencoded' })).statusCode).toBe(415)
+  })
 })
 
 it('is for people of the tenant alone', async () => {
