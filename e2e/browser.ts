@@ -2,7 +2,7 @@
  * Chromium for tests: Debian's, or another one that CHROMIUM names. Names lead nowhere but to this machine.
  */
 import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
 const program = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
@@ -10,6 +10,17 @@ const program = process.env.CHROMIUM ?? '/usr/bin/chromium'
 export const browserHindrance = existsSync(program)
   ? undefined
   : `SKIPPED: there is no ${program}, install chromium`
+
+const NO_BACKGROUND = '--disable-background-networking'
+const quiet = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-component-update',
+  '--disable-sync',
+]
 
 /** @param names that lead to this machine, too */
 export async function launchBrowser(names: readonly string[] = []): Promise<Browser> {
@@ -21,17 +32,19 @@ export async function launchBrowser(names: readonly string[] = []): Promise<Brow
   ]
   return await chromium.launch({
     executablePath: program,
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      `--host-resolver-rules=${rules.join(', ')}`,
-    ],
+    args: [...quiet, NO_BACKGROUND, `--host-resolver-rules=${rules.join(', ')}`],
+  })
+}
+
+/**
+ * A browser as people have it, with a profile in `directory`. Unlike others it connects to hosts before it needs
+ * them, as pages ask it to.
+ */
+export async function launchProfile(directory: string): Promise<BrowserContext> {
+  return await chromium.launchPersistentContext(directory, {
+    executablePath: program,
+    args: [...quiet, '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+    ignoreDefaultArgs: [NO_BACKGROUND],
   })
 }
 

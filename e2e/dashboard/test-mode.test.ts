@@ -62,23 +62,23 @@ describeInBrowser('test mode', (scene) => {
     ])
     const ada = rows.filter({ hasText: 'ada@example.com' })
     for (const [button, event] of [
-      ['opens it', 'MAIL_OPENED'],
-      ['clicks its first link', 'MAIL_CLICKED'],
-      ['reports it as spam', 'MAIL_SPAM'],
+      ['Open', 'MAIL_OPENED'],
+      ['Click', 'MAIL_CLICKED'],
+      ['Complaint', 'MAIL_SPAM'],
     ] as const) {
-      await ada.getByRole('button', { name: `ada@example.com ${button}` }).click()
+      await ada.getByRole('button', { name: `${button} by ada@example.com` }).click()
       await ada.getByText(event).waitFor()
     }
     expect(await findBarriers(page)).toEqual([])
-    await ada.getByRole('button', { name: 'it bounces' }).click()
+    await ada.getByRole('button', { name: 'Bounce by ada@example.com' }).click()
     await ada.getByText('Bounced', { exact: true }).waitFor()
-    const opens = ada.getByRole('button', { name: 'ada@example.com opens it' })
+    const opens = ada.getByRole('button', { name: 'Open by ada@example.com' })
     await opens.focus()
     await page.getByRole('tooltip').getByText('Only delivered mail gets events.').waitFor()
 
     await ada.getByRole('link', { name: 'ada@example.com, The first' }).click()
     await page.getByText('It was sent to nobody.').waitFor()
-    await page.getByRole('button', { name: 'ada@example.com opens it' }).waitFor()
+    await page.getByRole('button', { name: 'Open by ada@example.com' }).waitFor()
     await page.getByRole('main').getByRole('link', { name: 'News', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'News' }).waitFor()
     expect(smtp.messages.length).toBeLessThanOrEqual(1)
@@ -100,7 +100,7 @@ describeInBrowser('test mode', (scene) => {
     await page.getByRole('button', { name: 'Remove the filter Test mail' }).click()
     await rows.filter({ hasText: 'No test' }).waitFor()
 
-    await page.getByRole('link', { name: 'Live' }).click()
+    await page.getByRole('link', { name: 'Live', exact: true }).click()
     const events = page.getByRole('listitem').filter({ hasText: 'ada@example.com' })
     await events.first().getByText('Test', { exact: true }).waitFor()
   })

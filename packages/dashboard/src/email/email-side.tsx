@@ -103,7 +103,7 @@ export function Facts({
   readonly mailers: Mailers
 }) {
   const text = useWords(words)
-  const { does } = useWords(testWords)
+  const { simulate } = useWords(testWords)
   const { tenantId } = useTenant()
   const { custom_args: customArgs = email.custom_args } = recipient
   const facts: readonly (readonly [string, ReactNode] | undefined)[] = [
@@ -112,7 +112,7 @@ export function Facts({
       <Copyable key="to" value={recipient.email} />,
     ],
     email.test
-      ? [does, <Simulate key="does" mail={{ ...recipient, ref_id: email.ref_id }} />]
+      ? [simulate, <Simulate key="simulate" mail={{ ...recipient, ref_id: email.ref_id }} />]
       : undefined,
     [text.from, <Copyable key="from" value={email.from} />],
     [

@@ -61,7 +61,7 @@ export function Simulate({
             key={event}
             operation="simulateEvent"
             size="compact-xs"
-            aria-label={text.eventsOf[event](email)}
+            aria-label={text.eventOf(text.events[event], email)}
             reason={isDelivered(status) ? undefined : text.notDelivered}
             leftSection={<Icon size={13} aria-hidden />}
             loading={simulate.isPending && simulate.variables === event}
@@ -91,14 +91,16 @@ export function Outcome({
     refetchInterval: () => askAgainIn(pressedAtMs, Date.now()),
   })
   return (
-    <ul className={classes.events} role="status">
-      {data?.map((event) => (
-        <li key={event.event_id}>
-          <EventMark event={event} />
-          <Time at={textOf(event, 'event_at') || null} />
-        </li>
-      ))}
-    </ul>
+    <div className={classes.events} role="status">
+      <ul>
+        {data?.map((event) => (
+          <li key={event.event_id}>
+            <EventMark event={event} />
+            <Time at={textOf(event, 'event_at') || null} />
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }
 

@@ -119,8 +119,8 @@ function useColumns(presses: ReturnType<typeof usePresses>): readonly Column<Ema
       },
     },
     {
-      key: 'does',
-      head: text.does,
+      key: 'simulate',
+      head: text.simulate,
       width: 'minmax(180px, 348px)',
       cell: (mail) => <Simulate mail={mail} onPressed={() => presses.note(mail)} />,
     },

@@ -9,7 +9,7 @@ import {
   templateParams,
   templateVersionMax,
 } from '@postrider/contract'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ApiError } from '../../../platform/errors.ts'
 import { isSessionCall } from '../../../platform/http/sessions/session.ts'
@@ -51,8 +51,11 @@ export function templatePreviewRoute(app: FastifyInstance, deps: TemplateDeps): 
 
 /** A form whose target is the frame posts the draft: a frame with it would else be a part of the page around it. */
 function draftRoute(app: FastifyInstance, deps: TemplateDeps): void {
-  app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, async (request, body) =>
-    app.jsonReader.read(request.tenant.tenantId, fieldOf(body as Buffer)),
+  app.addContentTypeParser(
+    'text/plain',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) =>
+      app.jsonReader.read(request.tenant.tenantId, fieldOf(body)),
   )
   app.post<{ Body: PreviewTemplateDraftBody }>(
     '/v1/templates/preview/page',
