@@ -43,7 +43,7 @@ export async function launchBrowser(names: readonly string[] = []): Promise<Brow
 export async function launchProfile(directory: string): Promise<BrowserContext> {
   return await chromium.launchPersistentContext(directory, {
     executablePath: program,
-    args: [...quiet, '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+    args: [...quiet, '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
     ignoreDefaultArgs: [NO_BACKGROUND],
   })
 }

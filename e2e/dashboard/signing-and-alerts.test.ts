@@ -98,7 +98,7 @@ describeInBrowser('signing and alerts', (scene) => {
     await page.getByRole('button', { name: 'Add a mailbox' }).first().click()
     await dialog.getByRole('textbox', { name: 'Address', exact: true }).fill('ada@example.com')
     await dialog.getByLabel('Host').fill('127.0.0.1')
-    await dialog.getByLabel('Port').fill(String(imap.port))
+    await dialog.getByLabel('Port', { exact: true }).fill(String(imap.port))
     await dialog.getByRole('textbox', { name: 'Password' }).fill('secret')
     await dialog.getByLabel('Send new mail to').fill(`${receiver.origin}/mailbox`)
     await dialog.getByLabel('Sign requests').check()

@@ -92,14 +92,17 @@ const port = (tls: string) =>
     description: `Port with ${tls}; null: there is none`,
   })
 
-export const submissionAddress = closedObject({
-  host: Type.String({
-    description: '`POSTRIDER_INBOUND_HOST`, by default the host of `POSTRIDER_PUBLIC_URL`',
-    examples: ['mail.example.com'],
-  }),
-  starttls_port: port('STARTTLS'),
-  tls_port: port('TLS from the first byte on'),
-})
+export const submissionAddress = closedObject(
+  {
+    host: Type.String({
+      description: '`POSTRIDER_INBOUND_HOST`, by default the host of `POSTRIDER_PUBLIC_URL`',
+      examples: ['mail.example.com'],
+    }),
+    starttls_port: port('STARTTLS'),
+    tls_port: port('TLS from the first byte on'),
+  },
+  { description: 'Where programs hand in mail over SMTP' },
+)
 export type SubmissionAddress = Static<typeof submissionAddress>
 
 export const getSessionAnswer = answer({

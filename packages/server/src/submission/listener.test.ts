@@ -61,7 +61,8 @@ async function start(
     isListening: true,
     config: {
       ...{ host, dataDir, inboundTlsCert: undefined, inboundTlsKey: undefined },
-      ...{ submissionPort: 0, submissionTlsPort: 0 },
+      ...{ submissionPort: 0, submissionTlsPort: 0, inboundHost: 'mx.postrider.test' },
+      ...{ submissionPublicPort: undefined, submissionPublicTlsPort: undefined },
     },
     ...given,
   })
