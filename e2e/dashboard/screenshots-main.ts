@@ -130,6 +130,7 @@ async function makeSmall(file: string): Promise<string[]> {
 }
 
 async function takePicture(page: Page, file: string): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor()
   await settle(page)
   await page.waitForTimeout(DRAWN_MS)
   await page.screenshot({ path: file, fullPage: true })

@@ -12,7 +12,7 @@ import { Tabs } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Card, Columns, Page } from '../ui/page.tsx'
+import { Card, Columns, Page, Stack } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { tellDone } from '../ui/toast.ts'
@@ -32,18 +32,20 @@ export function DevelopersPage() {
     <Page title={text.developers} lead={text.lead}>
       {may('listKeys') && <Keys />}
       <Columns>
-        <Snippets from={from} />
+        <Stack>
+          <Snippets from={from} />
+          <Card title={text.testInbox} note={text.testInboxNote}>
+            <Link to="/t/$tenantId/test-inbox" params={{ tenantId }}>
+              {text.openTestInbox}
+            </Link>
+          </Card>
+          <Card title={text.reference} note={text.referenceNote}>
+            <a href="/docs" target="_blank" rel="noreferrer">
+              {text.openReference}
+            </a>
+          </Card>
+        </Stack>
         <SmtpCard from={from} />
-        <Card title={text.testInbox} note={text.testInboxNote}>
-          <Link to="/t/$tenantId/test-inbox" params={{ tenantId }}>
-            {text.openTestInbox}
-          </Link>
-        </Card>
-        <Card title={text.reference} note={text.referenceNote}>
-          <a href="/docs" target="_blank" rel="noreferrer">
-            {text.openReference}
-          </a>
-        </Card>
       </Columns>
     </Page>
   )

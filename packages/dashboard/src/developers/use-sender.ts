@@ -1,18 +1,8 @@
 /** An address that the tenant sends from, for lines to be copied. */
-import { useQuery } from '@tanstack/react-query'
-import { useTenant } from '../session/use-tenant.ts'
+import { senderOf, useMailers } from '../emails/use-mailers.ts'
 
-/** Of the first active mailer. */
+/** Of the first mailer that mail can be given to: a mailbox that is only read is none. */
 export function useSender(): string {
-  const { tenantId, client } = useTenant()
-  const { data } = useQuery({
-    queryKey: [tenantId, 'first-mailer'],
-    queryFn: async ({ signal }) => {
-      const { mailers } = await client.listMailers({ state: 'active', pageSize: 1 }, { signal })
-      const [first] = mailers
-      if (first === undefined) return null
-      return first.config_type === 'domain' ? `you@${first.config.domain}` : first.email
-    },
-  })
-  return data ?? 'me@example.com'
+  const [first] = useMailers().sending
+  return first === undefined ? 'me@example.com' : senderOf(first)
 }

@@ -8,7 +8,7 @@ import { usePages } from '../api/use-pages.ts'
 import { Records } from '../domains/records.tsx'
 import { ActionButton, SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Answer } from '../ui/answers.tsx'
+import { Answer, Empty } from '../ui/answers.tsx'
 import { TextInput } from '../ui/controls.ts'
 import { Copyable } from '../ui/copy.tsx'
 import { PagedTable } from '../ui/data-table.tsx'
@@ -192,7 +192,7 @@ function Usernames({ domain }: { readonly domain: string }) {
             ),
           },
         ]}
-        empty={<Fields entries={[[text.usernames, text.noUsernames]]} />}
+        empty={<Empty title={text.noUsernames}>{text.noUsernamesHelp}</Empty>}
       />
       <Dialog title={text.addUsername} isOpen={isAdding} close={() => setAdding(false)}>
         <AddUsername domain={domain} close={() => setAdding(false)} refresh={refresh} />

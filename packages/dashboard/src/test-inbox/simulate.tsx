@@ -61,6 +61,7 @@ export function Simulate({
             key={event}
             operation="simulateEvent"
             size="compact-xs"
+            h={26}
             aria-label={text.eventOf(text.events[event], email)}
             reason={isDelivered(status) ? undefined : text.notDelivered}
             leftSection={<Icon size={13} aria-hidden />}
