@@ -98,7 +98,6 @@ function useColumns(presses: ReturnType<typeof usePresses>): readonly Column<Ema
       key: 'subject',
       head: text.subject,
       width: 'minmax(0, 1.1fr)',
-      isMinor: true,
       cell: ({ subject }) => (
         <span title={subject}>{subject === '' ? email.noSubject : subject}</span>
       ),
