@@ -54,6 +54,11 @@ export interface TenantRoutesDeps extends UsageDeps {
 
 export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
   keyRoutes(app, deps)
+  operatorsTenantRoutes(app, deps)
+  operatorsKeyRoutes(app, deps)
+}
+
+function operatorsTenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
   addOperation(app, 'createTenant', {
     summary: 'Create a tenant and its first API key',
     tag: 'Administration',
@@ -117,7 +122,9 @@ export function tenantRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void
       return { message: 'Tenant Is Being Deleted', tenant }
     },
   })
+}
 
+function operatorsKeyRoutes(app: FastifyInstance, deps: TenantRoutesDeps): void {
   addOperation(app, 'createApiKey', {
     summary: 'Create a further API key of a tenant',
     tag: 'Administration',

@@ -42,11 +42,13 @@ export interface PeopleRoutesDeps {
 
 const USERS_TAG = 'Administration'
 const MEMBERS_TAG = 'Members'
+const membersScopes = ['keys'] as const
 /** Of one tenant. */
 const MEMBERS_CREATED = { usesMax: 60, windowS: 3600 } as const
 
 export function peopleRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
   memberRoutes(app, deps)
+  membershipRoutes(app, deps)
   addOperation(app, 'createUser', {
     summary: 'Invite a user to the dashboard',
     description:
@@ -126,13 +128,12 @@ export function peopleRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void
 
 function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
   const creations = createRateLimit({ name: 'members-created', ...MEMBERS_CREATED })
-  const scopes = ['keys'] as const
   addOperation(app, 'listMembers', {
     summary: 'List the people who may use the dashboard for your account',
     tag: MEMBERS_TAG,
     query: listMembersQuery,
     answer: listMembersAnswer,
-    scopes,
+    scopes: membersScopes,
     async handle({ tenant: { tenantId }, query }) {
       return { message: 'Members', ...(await pageOfMembers(deps, tenantId, query)) }
     },
@@ -145,7 +146,7 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
     tag: MEMBERS_TAG,
     body: createMemberBody,
     answer: createMemberAnswer,
-    scopes,
+    scopes: membersScopes,
     errors: ['conflict', 'rate_limited'],
     isAudited: true,
     async handle({ tenant: { tenantId }, body, request }) {
@@ -169,7 +170,7 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
     tag: MEMBERS_TAG,
     params: userParams,
     answer: inviteMemberAnswer,
-    scopes,
+    scopes: membersScopes,
     errors: ['conflict', 'rate_limited'],
     isAudited: true,
     async handle({ tenant: { tenantId }, params, request }) {
@@ -185,7 +186,10 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
       }
     },
   })
+}
 
+/** Of people who are members already. */
+function membershipRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
   addOperation(app, 'updateMember', {
     summary: 'Change what a person may do for your account',
     description:
@@ -194,7 +198,7 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
     params: userParams,
     body: updateMemberBody,
     answer: updateMemberAnswer,
-    scopes,
+    scopes: membersScopes,
     errors: ['conflict'],
     isAudited: true,
     async handle({ tenant: { tenantId }, params, body, request }) {
@@ -219,7 +223,7 @@ function memberRoutes(app: FastifyInstance, deps: PeopleRoutesDeps): void {
     tag: MEMBERS_TAG,
     params: userParams,
     answer: deleteMemberAnswer,
-    scopes,
+    scopes: membersScopes,
     errors: ['conflict'],
     isAudited: true,
     async handle({ tenant: { tenantId }, params, request }) {

@@ -12,6 +12,7 @@ import type { Logger } from '../../platform/log.ts'
 import { createLoop } from '../../platform/work/loop.ts'
 import { addMark, fromTheFirst, type Mark, readLastMark, readMarksAfter } from './feed-store.ts'
 import type { FrameMemory } from './frame-memory.ts'
+import { createJoiners } from './joiners.ts'
 import { createEventSender, type OpenMark } from './send-events.ts'
 import type { Subscriber } from './subscriber.ts'
 import { createSubscribers } from './subscribers.ts'
@@ -31,13 +32,6 @@ export interface FeedHub extends Service {
 const PASS_MS = 200
 const MARKS_AT_ONCE = 100
 const ROUNDS_MAX = 100
-interface Joiner {
-  /** Undefined: now. */
-  readonly subscriber: Subscriber | undefined
-  readonly seq: number | undefined
-  readonly resolve: (isJoined: boolean) => void
-  readonly reject: (error: unknown) => void
-}
 
 export interface FeedHubDeps {
   readonly db: Db
@@ -48,28 +42,14 @@ export interface FeedHubDeps {
 export function createFeedHub(o: FeedHubDeps): FeedHub {
   const subscribers = createSubscribers()
   const sender = createEventSender({ db: o.db, memory: o.memory, subscribers })
-  let joiners: Joiner[] = []
+  const joiners = createJoiners(subscribers)
   let position: Mark | undefined
   /** The mark after the position, while its events are being sent. */
   let open: OpenMark | undefined
 
   function endAll(): void {
     subscribers.endAll()
-    for (const joiner of joiners) joiner.reject(new ApiError('unavailable', { retryAfterS: 1 }))
-    joiners = []
-  }
-
-  /** Those that have what the others have join them; those of an older mark read on by themselves. */
-  function admitCaughtUp(here: Mark): void {
-    const latest = open?.mark.seq ?? here.seq
-    const waiting = joiners
-    joiners = waiting.filter(({ seq }) => seq === undefined)
-    for (const { subscriber, seq, resolve } of waiting) {
-      if (seq === undefined) continue
-      const isCaughtUp = seq >= latest
-      if (isCaughtUp && subscriber !== undefined) subscribers.admit(subscriber, seq)
-      resolve(isCaughtUp)
-    }
+    joiners.rejectAll(new ApiError('unavailable', { retryAfterS: 1 }))
   }
 
   async function follow(here: Mark): Promise<Mark> {
@@ -89,7 +69,7 @@ export function createFeedHub(o: FeedHubDeps): FeedHub {
   async function goOn(from: Mark): Promise<boolean> {
     const here = await follow(from)
     // Before the snapshot is taken, which then sees all that was committed when they came.
-    const fresh = joiners.filter(({ seq }) => seq === undefined)
+    const fresh = joiners.freshOnes()
     const { current, last, own } = await readLastMark(o.db, here.seq)
     if (here.snapshot !== undefined && own !== here.snapshot.text) {
       // A restored database, say. Those who come back find their place by themselves.
@@ -106,27 +86,21 @@ export function createFeedHub(o: FeedHubDeps): FeedHub {
     open = { mark, after: fromTheFirst }
     position = await sender.sendUpTo(here, open)
     open = undefined
-    joiners = joiners.filter((joiner) => !fresh.includes(joiner))
-    for (const { subscriber, resolve } of fresh) {
-      if (subscriber !== undefined) subscribers.admit(subscriber, mark.seq)
-      resolve(true)
-    }
+    joiners.admit(fresh, mark.seq)
     return true
   }
 
   async function pass(): Promise<void> {
-    if (subscribers.all.size === 0 && joiners.length === 0) {
+    if (subscribers.all.size === 0 && joiners.isEmpty()) {
       position = open = undefined
       return
     }
     try {
       position ??= (await readLastMark(o.db, 0)).last
-      admitCaughtUp(position)
+      joiners.admitCaughtUp(open?.mark.seq ?? position.seq)
       for (let round = 0; round < ROUNDS_MAX; round++) if (await goOn(position)) return
     } catch (error) {
-      const waiting = joiners
-      joiners = []
-      for (const joiner of waiting) joiner.reject(error)
+      joiners.rejectAll(error)
       throw error
     }
   }
@@ -143,7 +117,7 @@ export function createFeedHub(o: FeedHubDeps): FeedHub {
 
   function join(subscriber: Subscriber | undefined, seq: number | undefined): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      joiners.push({ subscriber, seq, resolve, reject })
+      joiners.add({ subscriber, seq, resolve, reject })
       loop.wake()
     })
   }
