@@ -379,27 +379,6 @@ describe('recipients of a batch with data of their own', () => {
     expect(body.results[1]).toMatchObject({ code: 'idempotency_mismatch' })
     expect(body.results[2].ref_id).toBe(body.results[0].ref_id)
   })
-
-  it('share the limits of their request', async () => {
-    const value = '{% for i in (1..4096) %}{{ line }}{% endfor %}'
-    const long = (i: number) =>
-      own(`n${i}`, {
-        content: ['text/plain', 'text/html'].map((type) => ({ type, value })),
-        template_data: { line: 'x'.repeat(1_024) },
-      })
-    const { body } = await sendBatch([0, 1, 2, 3, 4].map(long))
-    expect(body.results.map((one: object) => 'ref_id' in one)).toEqual([
-      true,
-      true,
-      true,
-      true,
-      false,
-    ])
-    expect(body.results[4]).toMatchObject({
-      code: 'validation_failed',
-      errors: [{ path: '/to/0/template_data' }],
-    })
-  })
 })
 
 describe('an atomic batch', () => {

@@ -302,6 +302,16 @@ describe('a request is refused by the entry', () => {
     ])
   })
 
+  it('with which several emails of one request have used it up together', async () => {
+    const budget = { bytes: 4_000, ms: 20_000 }
+    const change = {
+      content: html('{{ x }}'),
+      to: [{ email: 'ada@example.com', template_data: { x: 'x'.repeat(3_000) } }],
+    }
+    await ready(change, budget)
+    expect(await refusalOf(change, budget)).toMatchObject([{ path: '/to/0/template_data' }])
+  })
+
   it('with more tracked links than an email may have: that rendering goes without, and is told', async () => {
     const { email, leftOut } = await ready({
       content: html(
