@@ -9,8 +9,8 @@ export interface SmtpLetter {
 }
 
 /** Greeted, and having greeted. */
-export async function openSmtp(port: number): Promise<RawClient> {
-  const client = createRawClient(port)
+export async function openSmtp(port: number, from?: string): Promise<RawClient> {
+  const client = createRawClient(port, '127.0.0.1', from)
   await client.see(/^220 .*\r\n/)
   await client.ask('EHLO client.test')
   return client

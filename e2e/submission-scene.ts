@@ -25,10 +25,11 @@ export interface SubmissionScene extends Tenant {
 
 export async function createSubmissionWorld(
   env: Readonly<Record<string, string>> = {},
+  processEnv: Readonly<Record<string, string>> = {},
 ): Promise<SubmissionWorld> {
   const [port, tlsPort] = await Promise.all([findFreePort(), findFreePort()])
   const ports = { SUBMISSION_PORT: String(port), SUBMISSION_TLS_PORT: String(tlsPort) }
-  return { ...createWorld({ ...ports, ...env }), port, tlsPort }
+  return { ...createWorld({ ...ports, ...env }, processEnv), port, tlsPort }
 }
 
 /** A tenant whose mail from news@sender.test goes to a server of its own. */
@@ -52,8 +53,8 @@ export function plainToken(key: string, user = 'any'): string {
 }
 
 /** Greeted, and having greeted. */
-export async function greet(port: number): Promise<RawClient> {
-  const client = createRawClient(port)
+export async function greet(port: number, from?: string): Promise<RawClient> {
+  const client = createRawClient(port, '127.0.0.1', from)
   await client.see(/^220 .*\r\n/)
   await client.ask('EHLO client.test')
   return client
@@ -68,8 +69,8 @@ export async function greetOverTls(port: number): Promise<RawClient> {
   return client
 }
 
-export async function logIn(port: number, key: string): Promise<RawClient> {
-  const client = await greet(port)
+export async function logIn(port: number, key: string, from?: string): Promise<RawClient> {
+  const client = await greet(port, from)
   const reply = await client.ask(`AUTH PLAIN ${plainToken(key)}`)
   if (!reply.startsWith('235')) throw new Error(reply)
   return client
