@@ -57,6 +57,12 @@ describe('[contract 11] a key of test mode', () => {
     expect(email).toMatchObject({ test: true, mailer_id: expect.stringMatching(/^test_/) })
     expect(email.events.every(({ details }) => details.test === true)).toBe(true)
     expect(smtp.connections).toHaveLength(before)
+    const other = await createScene(world)
+    const bounce = { event: 'bounce', recipient: 'ada@example.test' } as const
+    await expect(other.client.simulateEvent(refId, bounce)).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    expect(await statuses()).toEqual(['bounced', 'delivered'])
     expect((await api.listSuppressions()).suppressions).toEqual([])
     expect((await api.getStatistics()).statistics.totals).toMatchObject({ accepted: 0 })
     client.close()
@@ -211,6 +217,32 @@ describe.each(['sparkpost', 'sendgrid'] as const)(
     })
   },
 )
+
+describe('[contract 8] bytes beyond ASCII', () => {
+  it.each([
+    ['in the header', 'SMTPUTF8', message('X-Name: \u00fc')],
+    ['in the text', '8BITMIME', message().replace('Hi', '\u00fc')],
+  ])(
+    '%s are not rewritten for a server without %s: the attempt fails for good',
+    async (_what, extension, raw) => {
+      const offered = ['PIPELINING', 'SIZE', '8BITMIME', 'SMTPUTF8']
+      const {
+        apiKey,
+        client: api,
+        smtp,
+      } = await createScene(world, {
+        extensions: offered.filter((one) => one !== extension),
+      })
+      const client = await logIn(world.port, apiKey)
+      const refId = refOf(await submit(client, raw))
+      const recipient = async () => (await api.getEmail(refId)).email.recipients[0]
+      await expect.poll(async () => (await recipient())?.status).toBe('failed')
+      expect((await recipient())?.attempts).toHaveLength(1)
+      expect(smtp.messages).toEqual([])
+      client.close()
+    },
+  )
+})
 
 describe('[contract 8] tracking of a sealed message', () => {
   it.each([
