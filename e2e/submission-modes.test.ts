@@ -220,19 +220,17 @@ describe.each(['sparkpost', 'sendgrid'] as const)(
 
 describe('[contract 8] bytes beyond ASCII', () => {
   it.each([
-    ['in the header', 'SMTPUTF8', message('X-Name: \u00fc')],
-    ['in the text', '8BITMIME', message().replace('Hi', '\u00fc')],
+    ['in the header', 'SMTPUTF8', ['8BITMIME'], message('X-Name: \u00fc')],
+    // SMTPUTF8 includes it (RFC 6531 §3.1).
+    ['in the text', '8BITMIME', [], message().replace('Hi', '\u00fc')],
   ])(
     '%s are not rewritten for a server without %s: the attempt fails for good',
-    async (_what, extension, raw) => {
-      const offered = ['PIPELINING', 'SIZE', '8BITMIME', 'SMTPUTF8']
+    async (_what, _extension, offered, raw) => {
       const {
         apiKey,
         client: api,
         smtp,
-      } = await createScene(world, {
-        extensions: offered.filter((one) => one !== extension),
-      })
+      } = await createScene(world, { extensions: ['PIPELINING', 'SIZE', ...offered] })
       const client = await logIn(world.port, apiKey)
       const refId = refOf(await submit(client, raw))
       const recipient = async () => (await api.getEmail(refId)).email.recipients[0]
