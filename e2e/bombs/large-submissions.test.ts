@@ -27,7 +27,7 @@ afterAll(() => world.destroy())
 
 const fill = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length))
 const headed = (fields: readonly string[], body: string) =>
-  lines(`From: ${FROM}`, 'To: ada@example.test', ...fields) + `\r\n${body}\r\n`
+  `${lines(`From: ${FROM}`, 'To: ada@example.test', ...fields)}\r\n${body}\r\n`
 const mixed = (body: string, ...fields: readonly string[]) =>
   headed(
     [...fields, 'MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=b'],
