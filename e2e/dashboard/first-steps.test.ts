@@ -36,6 +36,52 @@ describeInBrowser('a new tenant', (scene) => {
     await page.getByText('First steps').waitFor({ state: 'detached' })
   })
 
+  it('hides the rest of the checklist once a mail was sent, for who wants no webhook', async () => {
+    const { world, newPerson, open } = scene()
+    const tenant = await world.newTenant('Without webhooks')
+    const person = await newPerson('owner', { tenantIds: [tenant.tenantId] })
+    const server = await world.newSmtpServer()
+    const page = await open(`/app/t/${tenant.tenantId}`, { person })
+    const hide = page.getByRole('button', { name: 'Hide', exact: true })
+    await page.getByText('First steps').waitFor()
+    expect(await hide.count()).toBe(0)
+    await tenant.client.configureSMTP({
+      ...{ name: 'Shop', email: 'shop@example.com', config_type: 'smtp', connection_type: 'basic' },
+      config: { host: '127.0.0.1', port: server.port, secure: 'None' },
+    })
+    await tenant.client.sendEmail({
+      ...{ from: { email: 'shop@example.com' }, to: [{ email: 'ada@example.com' }] },
+      ...{ subject: 'First', content: [{ type: 'text/plain', value: 'Hello.' }] },
+    })
+    await page.reload()
+    await hide.click()
+    await page.getByText('First steps').waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByText('What became of the mail').waitFor()
+    await page.getByText('First steps').waitFor({ state: 'detached' })
+  })
+
+  it('fills in what a provider is known to want, in whichever order the form is filled', async () => {
+    const { world, newPerson, open } = scene()
+    const tenant = await world.newTenant('Writers by Gmail')
+    const person = await newPerson('owner', { tenantIds: [tenant.tenantId] })
+    const page = await open(`/app/t/${tenant.tenantId}`, { person })
+    await page.getByRole('button', { name: 'Add a mailer' }).click()
+    const dialog = page.getByRole('dialog')
+    const username = dialog.getByLabel('Username')
+    await dialog.getByRole('combobox', { name: 'Provider' }).click()
+    await page.getByRole('option', { name: 'Gmail' }).click()
+    await dialog.getByText('An app password').waitFor()
+    await dialog.getByLabel('Sends for').fill('ada@gmail.com')
+    expect(await dialog.getByLabel('Host').inputValue()).toBe('smtp.gmail.com')
+    expect(await username.inputValue()).toBe('ada@gmail.com')
+    await username.fill('')
+    expect(await username.inputValue()).toBe('')
+    await username.fill('ada.l@gmail.com')
+    await dialog.getByLabel('Sends for').fill('shop@example.com')
+    expect(await username.inputValue()).toBe('ada.l@gmail.com')
+  })
+
   it('prints an email on white paper, without what a screen needs', async () => {
     const { world, newPerson, open } = scene()
     const tenant = await world.newTenant('Printers')

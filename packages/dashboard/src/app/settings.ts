@@ -1,8 +1,8 @@
 /** What the reader chose in this browser. A browser that stores nothing keeps it for the page. */
 const prefix = 'postrider.'
 const names = ['language', 'nav', 'zone'] as const
-/** Views of lists are kept for each tenant. */
-export type SettingName = (typeof names)[number] | `views.${string}`
+/** Views of lists are kept for each tenant, and that its first steps are hidden. */
+export type SettingName = (typeof names)[number] | `views.${string}` | `steps.${string}`
 
 const kept = new Map<SettingName, string>()
 const listeners = new Set<() => void>()

@@ -58,8 +58,11 @@ function Form({ mailer, close, isStaying = false }: FormProps) {
     secure: mailer?.config.secure ?? 'Auto',
   })
   const [isVerified, setVerified] = useState(mailer?.config.tls_verify ?? true)
-  const [username, setUsername] = useState(mailer?.config.username ?? '')
+  const [typedUsername, setUsername] = useState(mailer?.config.username)
   const [password, setPassword] = useState('')
+  const chosen = providers.find((one) => one.name === provider)
+  // These providers log in by the address, whether it is typed before or after the provider is chosen.
+  const username = typedUsername ?? (chosen === undefined ? '' : email.trim())
   const [isTried, setTried] = useState(true)
   const [uncertain, setUncertain] = useState(mailer?.uncertain ?? 'at_least_once')
   const [returnPath, setReturnPath] = useState(mailer?.return_path ?? '')
@@ -94,12 +97,11 @@ function Form({ mailer, close, isStaying = false }: FormProps) {
     },
   })
   const errors = fieldErrors(save.error, paths)
-  function choose(chosen: string | null): void {
-    setProvider(chosen ?? '')
-    const found = providers.find((one) => one.name === chosen)
+  function choose(name: string | null): void {
+    setProvider(name ?? '')
+    const found = providers.find((one) => one.name === name)
     if (found === undefined) return
     setServer({ host: found.host, port: String(found.port), secure: found.secure })
-    if (username === '') setUsername(email)
   }
   const nameField = (
     <TextInput
@@ -163,7 +165,9 @@ function Form({ mailer, close, isStaying = false }: FormProps) {
             <PasswordInput
               {...helpBelow}
               label={text.password}
-              description={isNew ? undefined : text.passwordKept}
+              description={
+                isNew ? chosen?.login && text.loginHints[chosen.login] : text.passwordKept
+              }
               autoComplete="new-password"
               data-autofocus={!isNew || undefined}
               value={password}

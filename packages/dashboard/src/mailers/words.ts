@@ -133,6 +133,13 @@ export const words = defineWords(
     usernameHelp: 'Often the address. Empty: without a login.',
     password: 'Password',
     passwordKept: 'Leave it empty to keep the password that is stored.',
+    loginHints: {
+      app_password:
+        'An app password, which you make in your account there. The usual one is refused.',
+      allowed_first: 'First allow mail programs (POP3/IMAP) in the settings of your account there.',
+      oauth:
+        'Often refused: an administrator must allow SMTP logins. Else use “Connect by OAuth” on the page Mailers.',
+    },
     secureModes: {
       Auto: 'Automatic',
       Tls: 'STARTTLS, required',
@@ -297,6 +304,14 @@ export const words = defineWords(
     usernameHelp: 'Oft die Adresse. Leer: ohne Anmeldung.',
     password: 'Passwort',
     passwordKept: 'Leer lassen, um das gespeicherte Passwort zu behalten.',
+    loginHints: {
+      app_password:
+        'Ein App-Passwort, das Sie dort in Ihrem Konto anlegen. Das übliche wird abgelehnt.',
+      allowed_first:
+        'Erlauben Sie zuerst Mailprogramme (POP3/IMAP) in den Einstellungen Ihres Kontos.',
+      oauth:
+        'Oft abgelehnt: die Verwaltung muss SMTP-Anmeldungen erlauben. Sonst „Über OAuth verbinden“ auf der Seite Mailer.',
+    },
     secureModes: {
       Auto: 'Automatisch',
       Tls: 'STARTTLS, verlangt',

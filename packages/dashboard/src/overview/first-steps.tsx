@@ -1,11 +1,13 @@
-/** A checklist until the first event was received. */
+/** A checklist until the first event was received; a reader who wants no webhook hides it before. */
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useState, useSyncExternalStore } from 'react'
+import { readSetting, subscribeSettings, writeSetting } from '../app/settings.ts'
 import { TestMail } from '../emails/test-mail.tsx'
 import { useMailers } from '../emails/use-mailers.ts'
 import { SmtpForm } from '../mailers/smtp-form.tsx'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
+import { Button } from '../ui/controls.ts'
 import { Card } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { WebhookForm } from '../webhooks/webhook-form.tsx'
@@ -45,7 +47,10 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
     // Once an event has come, there is nothing more to ask.
     refetchInterval: ({ state }) => (state.data?.hasEvent === true ? false : 10_000),
   })
-  if (found === undefined || found.hasEvent) return null
+  const setting = `steps.hidden.${tenantId}` as const
+  const isHidden = useSyncExternalStore(subscribeSettings, () => readSetting(setting)) !== undefined
+  if (found === undefined || found.hasEvent || isHidden) return null
+  const hasSent = hasMail || found.hasMail
   const steps: readonly Step[] = [
     {
       name: text.stepMailer,
@@ -60,7 +65,7 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
     {
       name: text.stepSend,
       help: text.stepSendHelp,
-      isDone: hasMail || found.hasMail,
+      isDone: hasSent,
       action: (
         <ActionButton size="xs" operation="sendEmail" onClick={() => setOpen('mail')}>
           {text.stepSendDo}
@@ -90,7 +95,17 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
   ]
   const next = steps.findIndex(({ isDone }) => !isDone)
   return (
-    <Card title={text.start} note={text.startLead}>
+    <Card
+      title={text.start}
+      note={text.startLead}
+      actions={
+        hasSent && (
+          <Button size="xs" variant="default" onClick={() => writeSetting(setting, 'true')}>
+            {text.hideSteps}
+          </Button>
+        )
+      }
+    >
       <ol className={classes.steps}>
         {steps.map(({ name, help, isDone, action }, at) => (
           <li
