@@ -287,6 +287,7 @@ async function emails({ call, receiver }: Scene): Promise<string> {
   const day = logs[0].created_at.slice(0, 10)
   await call('getStatistics', { query: { start: day, end: day, group_by: 'recipient_domain' } })
   await call('getOverview', { query: { start: day, end: day } })
+  await call('getUsage')
   await call('rescueEmails', { body: { ref_ids: [refused.ref_id] } })
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString()
   const later = await call('sendEmail', {

@@ -368,6 +368,7 @@ describe('Postrider', () => {
       (client) => client.setOperatorAlerts({ url: 'https://a.test/' }),
       { url: 'https://a.test/' },
     ],
+    ['getUsage', (client) => client.getUsage(), undefined],
     ['getAlerts', (client) => client.getAlerts(), undefined],
     ['deleteAlerts', (client) => client.deleteAlerts(), undefined],
     ['getOperatorAlerts', (client) => client.getOperatorAlerts(), undefined],

@@ -86,6 +86,7 @@ import type {
   GetTemplateAnswer,
   GetTemplateQuery,
   GetTenantAnswer,
+  GetUsageAnswer,
   GetUserAnswer,
   GetWebhookDeliveryAnswer,
   GetWebhookStatusAnswer,
@@ -452,6 +453,11 @@ export class Postrider {
     options?: RequestOptions,
   ): AnswerPromise<GetOverviewAnswer> {
     return this.#send({ method: 'GET', path: '/v1/overview', query: { ...filter } }, options)
+  }
+
+  /** The quotas that the operator has set for you, and how much of them is used. */
+  getUsage(options?: RequestOptions): AnswerPromise<GetUsageAnswer> {
+    return this.#send({ method: 'GET', path: '/v1/usage' }, options)
   }
 
   getStatistics(

@@ -132,6 +132,12 @@ export const operations = {
     status: 200,
     auth: 'tenant',
   },
+  getUsage: {
+    method: 'GET',
+    path: '/v1/usage',
+    status: 200,
+    auth: 'tenant',
+  },
   getStatistics: {
     method: 'GET',
     path: '/v1/statistics',

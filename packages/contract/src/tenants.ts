@@ -135,7 +135,7 @@ export const tenantUsage = closedObject(
     queued: Type.Integer({
       minimum: 0,
       description:
-        'Recipients that wait, also for their `send_at`. Counted up to 100,000, and in a list up to 10,000',
+        'Recipients that wait, also for their `send_at`. Counted up to 100,000, in a list up to 10,000, and further where `queued_max` is larger: then it may be a few seconds old',
     }),
     storage_bytes: Type.Integer({
       minimum: 0,
@@ -148,6 +148,9 @@ export type TenantUsage = Static<typeof tenantUsage>
 
 export const tenant = closedObject({ ...listedTenantFields, usage: tenantUsage })
 export type Tenant = Static<typeof tenant>
+
+export const getUsageAnswer = answer({ quotas, usage: tenantUsage })
+export type GetUsageAnswer = Static<typeof getUsageAnswer>
 
 export const listTenantsQuery = closedObject({
   name: Type.Optional(

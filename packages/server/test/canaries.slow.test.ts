@@ -642,6 +642,7 @@ describe('secret values', () => {
     await succeed('getEmailLogs')
     await succeed('getStatistics')
     await succeed('getOverview')
+    await succeed('getUsage')
     await succeed('getMailerActivity', { params: mailerId })
     await succeed('exportEmailLogs', { query: '?format=csv' })
     await succeed('listEvents')

@@ -54,7 +54,8 @@ function serve(db: Db): FastifyInstance {
     waitingPerCallerMax: 0,
   })
   const clock = { now: () => new Date() }
-  activityRoutes(served, { db, clock, limiter, exportLimiter, exportPageSize: 2 })
+  const readTenant = () => Promise.reject(new Error('usage.db.test.ts has it'))
+  activityRoutes(served, { db, clock, limiter, exportLimiter, readTenant, exportPageSize: 2 })
   return served
 }
 

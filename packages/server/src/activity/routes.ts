@@ -13,9 +13,12 @@ import {
   getOverviewQuery,
   getStatisticsAnswer,
   getStatisticsQuery,
+  getUsageAnswer,
   mailerParams,
+  quotaNearShare,
   statisticDaysMax,
   statisticHoursMax,
+  type Tenant,
 } from '@postrider/contract'
 import { type ConcurrencyLimiter, enterLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
@@ -34,6 +37,8 @@ export interface ActivityRouteDeps extends LogDeps, ExportDeps {
   readonly limiter: ConcurrencyLimiter
   /** Of exports: without a line, which would wait for minutes. */
   readonly exportLimiter: ConcurrencyLimiter
+  /** With its quotas and its usage. */
+  readonly readTenant: (tenantId: string) => Promise<Tenant>
 }
 
 export function activityRoutes(app: FastifyInstance, deps: ActivityRouteDeps): void {
@@ -117,6 +122,18 @@ function overviewRoutes(app: FastifyInstance, deps: ActivityRouteDeps): void {
       const { tenantId } = tenant
       const overview = await deps.limiter.run(tenantId, () => getOverview(deps, tenantId, query))
       return { message: 'Overview', overview }
+    },
+  })
+  addOperation(app, 'getUsage', {
+    summary: 'Get your quotas, and how much of them is used',
+    description: `The operator sets quotas: beyond one of them sendEmail is 429 \`quota_exceeded\`. A quota that is null is not set. \`emails_today\` stands against \`emails_per_day\`, \`queued\` against \`queued_max\`, and \`storage_bytes\` against \`storage_bytes_max\`. The alert \`quota_near\` tells you when ${quotaNearShare * 100} % of a quota are used.`,
+    tag: 'Email',
+    answer: getUsageAnswer,
+    scopes: ['read'],
+    errors: ['rate_limited'],
+    async handle({ tenant: { tenantId } }) {
+      const { quotas, usage } = await deps.limiter.run(tenantId, () => deps.readTenant(tenantId))
+      return { message: 'Usage', quotas, usage }
     },
   })
   addOperation(app, 'getStatistics', {
