@@ -40,7 +40,7 @@ export const words = defineWords(
         `Attempt ${n} of ${max} is due, and follows when its mailer has a place free.`,
       too_late: (at: string) => `It expires on ${at}, before another attempt.`,
       held: (mailer: string) =>
-        `It waits until the mailer ${mailer} is active again, or until it expires.`,
+        `It waits until ${mailer === '' ? 'its mailer' : `the mailer ${mailer}`} is active again, or until it expires.`,
       with_provider: 'The relay provider has taken it, and reports what becomes of it.',
       delivered: 'The recipient’s server has taken it. Nothing more follows.',
       deliveredLate: (n: number) =>
@@ -251,7 +251,7 @@ export const words = defineWords(
         `Versuch ${n} von ${max} ist fällig und folgt, sobald der Mailer einen Platz frei hat.`,
       too_late: (at) => `Sie läuft am ${at} ab, vor einem weiteren Versuch.`,
       held: (mailer) =>
-        `Sie wartet, bis der Mailer ${mailer} wieder aktiv ist oder bis sie abläuft.`,
+        `Sie wartet, bis ${mailer === '' ? 'ihr Mailer' : `der Mailer ${mailer}`} wieder aktiv ist oder bis sie abläuft.`,
       with_provider: 'Der Versanddienst hat sie angenommen und meldet, was aus ihr wird.',
       delivered: 'Der Server des Empfängers hat sie angenommen. Es folgt nichts mehr.',
       deliveredLate: (n) =>

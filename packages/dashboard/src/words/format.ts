@@ -47,10 +47,9 @@ export function createFormat(language: Language) {
     percent: (fraction: number | null | undefined) =>
       fraction === null || fraction === undefined ? '–' : percent.format(fraction),
     bytes(value: number) {
-      const power = Math.min(
-        byteUnits.length - 1,
-        Math.floor(Math.log(Math.max(1, value)) / Math.log(1_000)),
-      )
+      // What is rounded up to 1,000 of a unit is one of the next.
+      const larger = byteUnits.findIndex((_, power) => value < 999.95 * 1_000 ** power)
+      const power = larger === -1 ? byteUnits.length - 1 : larger
       const unit = byteUnits[power]
       return new Intl.NumberFormat(locale, {
         ...{
@@ -64,13 +63,13 @@ export function createFormat(language: Language) {
     /** `1.2 s`, `350 ms`, `3 min` */
     duration(ms: number) {
       const [unit, size] =
-        ms < 1_000
+        ms < 999.5
           ? (['millisecond', 1] as const)
-          : ms < 60_000
+          : ms < 59_950
             ? (['second', 1_000] as const)
-            : ms < 3_600_000
+            : ms < 59.95 * 60_000
               ? (['minute', 60_000] as const)
-              : ms < 86_400_000
+              : ms < 23.95 * 3_600_000
                 ? (['hour', 3_600_000] as const)
                 : (['day', 86_400_000] as const)
       const digits = unit === 'millisecond' ? 0 : 1
