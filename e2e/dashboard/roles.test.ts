@@ -87,10 +87,12 @@ const TENANT_SCREENS: readonly Screen[] = [
   },
   { path: '/emails/{tested}', buttons: ['simulateEvent'] },
   {
-    ...{ path: '/settings', name: 'Settings', reads: 'listMembers' },
+    ...{ path: '/settings?tab=members', reads: 'listMembers' },
     buttons: ['createMember', 'updateMember', 'deleteMember'],
   },
-  { path: '/settings?tab=alerts', reads: 'listMembers', buttons: ['setAlerts'] },
+  { path: '/settings', name: 'Settings', reads: 'getUsage' },
+  { path: '/settings?tab=usage', reads: 'getUsage' },
+  { path: '/settings?tab=alerts', reads: 'getAlerts', buttons: ['setAlerts'] },
   { path: '/settings?tab=audit', reads: 'listAudit' },
 ]
 

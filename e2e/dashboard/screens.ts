@@ -49,6 +49,7 @@ export const screens: readonly Screen[] = [
   { name: 'email-of-test', path: '/app/t/{tenant}/emails/{tested}' },
   { name: 'inbound-domain', path: '/app/t/{tenant}/inbound/domains/in.asterbooks.test' },
   { name: 'members', path: '/app/t/{tenant}/settings' },
+  { name: 'usage', path: '/app/t/{tenant}/settings?tab=usage' },
   { name: 'audit', path: '/app/t/{tenant}/settings?tab=audit' },
   { name: 'alerts', path: '/app/t/{tenant}/settings?tab=alerts' },
   { name: 'account', path: '/app/account' },

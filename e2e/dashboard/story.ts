@@ -312,6 +312,9 @@ async function addOtherTenants({ scene }: Telling): Promise<void> {
   await world.newTenant('A very long name of a tenant, as people give them when nobody looks')
   const operator = world.operator()
   await operator.updateTenant(other.tenantId, { quotas: { emails_per_day: 50_000 } })
+  await operator.updateTenant(scene.tenant.tenantId, {
+    quotas: { emails_per_second: 200, emails_per_day: 20_000, storage_bytes_max: 5_000_000_000 },
+  })
   await operator.updateTenant(suspended.tenantId, { state: 'suspended' })
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { outcomeOf, queueTone, readQuota, stateOfKey, usageTone, worstFirst } from './states.ts'
+import { outcomeOf, queueTone, readQuota, stateOfKey, worstFirst } from './states.ts'
 
 describe('worstFirst', () => {
   it('has failed checks, then warnings, each in the order of the look', () => {
@@ -19,15 +19,6 @@ describe('queueTone', () => {
     [{ late: false, state: 'paused' }, 'muted'],
   ])('of %j is %s', (queue, tone) => {
     expect(queueTone(queue)).toBe(tone)
-  })
-})
-
-describe('usageTone', () => {
-  it('warns from four fifths of a quota on; nothing fits a quota of nothing', () => {
-    expect([7, 8, 9, 10, 11].map((used) => usageTone(used, 10))).toEqual([
-      ...['good', 'warn', 'warn', 'bad', 'bad'],
-    ])
-    expect(usageTone(0, 0)).toBe('bad')
   })
 })
 

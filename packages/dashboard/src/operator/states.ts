@@ -28,12 +28,6 @@ export function queueTone({ late, state }: Pick<OperatedQueue, 'late' | 'state'>
   return state === 'deactivated' || state === 'failing' || state === 'dormant' ? 'warn' : 'muted'
 }
 
-/** Of a quota. */
-export function usageTone(used: number, max: number): Tone {
-  if (used >= max) return 'bad'
-  return used >= 0.8 * max ? 'warn' : 'good'
-}
-
 export type KeyState = 'valid' | 'expired' | 'revoked'
 
 export function stateOfKey(key: Pick<ApiKey, 'expires_at' | 'revoked_at'>, now: Date): KeyState {

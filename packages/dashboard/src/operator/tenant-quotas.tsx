@@ -1,36 +1,31 @@
 /** What a tenant uses of its quotas, and their change. */
-import type { QuotaName, Tenant, TenantUsage } from '@postrider/client'
+import type { QuotaName, Tenant } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { SmallAction } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
 import { TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
-import { Meter } from '../ui/meter.tsx'
-import { Card, Fields, Row } from '../ui/page.tsx'
-import { StateMark } from '../ui/state-mark.tsx'
+import { Card } from '../ui/page.tsx'
 import { tellDone } from '../ui/toast.ts'
+import { usedQuotas } from '../usage/usage.ts'
+import { UsageFields } from '../usage/usage-fields.tsx'
+import { words as usageWords } from '../usage/words.ts'
 import { useWords } from '../words/define-words.ts'
-import { useFormat } from '../words/format.ts'
-import { readQuota, usageTone } from './states.ts'
+import { readQuota } from './states.ts'
 import { refreshTenants } from './tenant-query.ts'
 import { words } from './words.ts'
 
-const usageOf: Readonly<Record<QuotaName, keyof TenantUsage | undefined>> = {
-  emails_per_day: 'emails_today',
-  queued_max: 'queued',
-  storage_bytes_max: 'storage_bytes',
-  emails_per_second: undefined,
-}
-const quotaNames = Object.keys(usageOf) as readonly QuotaName[]
+const quotaNames: readonly QuotaName[] = [...usedQuotas, 'emails_per_second']
 
 export function TenantQuotas({ tenant }: { readonly tenant: Tenant }) {
   const text = useWords(words)
+  const usageText = useWords(usageWords)
   const [isOpen, setOpen] = useState(false)
   return (
     <Card
-      title={text.usage}
-      note={text.usageNote}
+      title={usageText.usage}
+      note={usageText.usageNote}
       actions={
         tenant.state !== 'deleting' && (
           <SmallAction operation="updateTenant" onClick={() => setOpen(true)}>
@@ -39,42 +34,15 @@ export function TenantQuotas({ tenant }: { readonly tenant: Tenant }) {
         )
       }
     >
-      <Fields
-        entries={quotaNames.map((name) => [
-          text.quotaNames[name],
-          <Used key={name} tenant={tenant} name={name} />,
-        ])}
-      />
+      <UsageFields tenantId={tenant.tenant_id} of={tenant} />
       {isOpen && <QuotaForm tenant={tenant} close={() => setOpen(false)} />}
     </Card>
   )
 }
 
-function Used({ tenant, name }: { readonly tenant: Tenant; readonly name: QuotaName }) {
-  const text = useWords(words)
-  const format = useFormat()
-  const show = name === 'storage_bytes_max' ? format.bytes : format.integer
-  const field = usageOf[name]
-  const quota = tenant.quotas[name]
-  if (field === undefined) return quota === null ? text.noQuota : show(quota)
-  const used = tenant.usage[field]
-  if (quota === null) return `${show(used)} (${text.noQuota})`
-  const tone = usageTone(used, quota)
-  return (
-    <>
-      <Row>
-        <span>{text.ofQuota(show(used), show(quota))}</span>
-        {tone !== 'good' && (
-          <StateMark tone={tone}>{tone === 'bad' ? text.atQuota : text.nearQuota}</StateMark>
-        )}
-      </Row>
-      <Meter label={text.quotaNames[name]} share={quota === 0 ? 1 : used / quota} tone={tone} />
-    </>
-  )
-}
-
 function QuotaForm({ tenant, close }: { readonly tenant: Tenant; readonly close: () => void }) {
   const text = useWords(words)
+  const { quotaNames: names } = useWords(usageWords)
   const [typed, setTyped] = useState(
     () =>
       Object.fromEntries(
@@ -99,7 +67,7 @@ function QuotaForm({ tenant, close }: { readonly tenant: Tenant; readonly close:
         {quotaNames.map((name) => (
           <TextInput
             key={name}
-            label={text.quotaNames[name]}
+            label={names[name]}
             description={text.quotaHelp[name]}
             inputMode="numeric"
             autoComplete="off"

@@ -56,17 +56,7 @@ export const words = defineWords(
     rename: 'Rename',
     renamed: 'The tenant was renamed.',
 
-    usage: 'Usage and quotas',
-    usageNote: 'Beyond a quota, sending is refused with 429.',
     changeQuotas: 'Change the quotas',
-    noQuota: 'no quota',
-    ofQuota: (used: string, max: string) => `${used} of ${max}`,
-    quotaNames: {
-      emails_per_day: 'Recipients today (UTC)',
-      queued_max: 'Recipients that wait',
-      storage_bytes_max: 'Stored emails',
-      emails_per_second: 'Recipients in a second',
-    },
     quotaHelp: {
       emails_per_day: 'Recipients accepted within a day. Empty: no quota',
       queued_max: 'Recipients that wait at once, also for their time. Empty: no quota',
@@ -75,8 +65,6 @@ export const words = defineWords(
     },
     wholeNumber: 'A whole number, or nothing',
     quotasChanged: 'The quotas were changed.',
-    nearQuota: 'near its quota',
-    atQuota: 'at its quota',
 
     keys: 'API keys',
     keysNote: 'By which programs of the tenant call.',
@@ -367,17 +355,7 @@ export const words = defineWords(
     rename: 'Umbenennen',
     renamed: 'Der Mandant wurde umbenannt.',
 
-    usage: 'Verbrauch und Kontingente',
-    usageNote: 'Über einem Kontingent wird Senden mit 429 abgelehnt.',
     changeQuotas: 'Kontingente ändern',
-    noQuota: 'kein Kontingent',
-    ofQuota: (used, max) => `${used} von ${max}`,
-    quotaNames: {
-      emails_per_day: 'Empfänger heute (UTC)',
-      queued_max: 'Wartende Empfänger',
-      storage_bytes_max: 'Gespeicherte E-Mails',
-      emails_per_second: 'Empfänger je Sekunde',
-    },
     quotaHelp: {
       emails_per_day: 'Angenommene Empfänger je Tag. Leer: kein Kontingent',
       queued_max: 'Empfänger, die zugleich warten, auch auf ihre Zeit. Leer: kein Kontingent',
@@ -386,8 +364,6 @@ export const words = defineWords(
     },
     wholeNumber: 'Eine ganze Zahl oder nichts',
     quotasChanged: 'Die Kontingente wurden geändert.',
-    nearQuota: 'nahe am Kontingent',
-    atQuota: 'am Kontingent',
 
     keys: 'API-Schlüssel',
     keysNote: 'Damit rufen Programme des Mandanten auf.',

@@ -12,6 +12,7 @@ import { SegmentedControl } from '../ui/controls.ts'
 import { Card, Columns, Page, Stack } from '../ui/page.tsx'
 import { Shares, Stats } from '../ui/stat.tsx'
 import { Time } from '../ui/time.tsx'
+import { NearQuotas } from '../usage/usage-card.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import { FirstSteps } from './first-steps.tsx'
@@ -64,6 +65,7 @@ export function OverviewPage() {
         {(answer) => (
           <>
             <Problems attention={answer.attention} />
+            <NearQuotas />
             <FirstSteps hasMail={answer.counts.accepted > 0} />
             <Numbers overview={answer} />
             <History range={range} />

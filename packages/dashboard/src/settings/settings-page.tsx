@@ -1,4 +1,4 @@
-/** The tenant's settings: its members, where its alerts go, and its audit log. */
+/** The tenant's settings: its members, its usage and quotas, where its alerts go, and its audit log. */
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { AlertsCard } from '../alerts/alerts-card.tsx'
 import { words as alertWords } from '../alerts/words.ts'
@@ -13,19 +13,21 @@ import { PagedTable } from '../ui/data-table.tsx'
 import { NothingMatches } from '../ui/filters.tsx'
 import { Card, Page } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
+import { UsageCard } from '../usage/usage-card.tsx'
 import { useWords } from '../words/define-words.ts'
 import { Members } from './members.tsx'
-import { settingsTabs } from './settings-search.ts'
+import { readSettingsSearch, settingsTabs } from './settings-search.ts'
 import { words } from './words.ts'
 
 export function SettingsPage() {
   const text = useWords(words)
   const { may } = useTenant()
-  const { tab = 'members' } = useSearch({ from: '/shell/t/$tenantId/settings' })
+  const search = useSearch({ from: '/shell/t/$tenantId/settings' })
   const navigate = useNavigate()
   const open = settingsTabs.filter((name) => may(reads[name]))
-  // Everybody may see where alerts go; the page is for those who may see more.
-  if (open.every((name) => name === 'alerts')) return <ClosedPage />
+  const [first] = open
+  const tab = search.tab ?? first
+  if (tab === undefined || !open.includes(tab)) return <ClosedPage />
   return (
     <Page title={text.settings} lead={text.lead}>
       <Tabs
@@ -33,7 +35,7 @@ export function SettingsPage() {
         onChange={(chosen) =>
           void navigate({
             to: '.',
-            search: chosen === 'audit' || chosen === 'alerts' ? { tab: chosen } : {},
+            search: readSettingsSearch(chosen === first ? {} : { tab: chosen }),
           })
         }
       >
@@ -45,14 +47,20 @@ export function SettingsPage() {
           ))}
         </Tabs.List>
       </Tabs>
-      {tab === 'members' && open.includes('members') && <Members />}
-      {tab === 'alerts' && open.includes('alerts') && <TenantAlerts />}
-      {tab === 'audit' && open.includes('audit') && <Audit />}
+      {tab === 'members' && <Members />}
+      {tab === 'usage' && <UsageCard />}
+      {tab === 'alerts' && <TenantAlerts />}
+      {tab === 'audit' && <Audit />}
     </Page>
   )
 }
 
-const reads = { members: 'listMembers', alerts: 'getAlerts', audit: 'listAudit' } as const
+const reads = {
+  members: 'listMembers',
+  usage: 'getUsage',
+  alerts: 'getAlerts',
+  audit: 'listAudit',
+} as const
 
 function TenantAlerts() {
   const text = useWords(alertWords)

@@ -4,8 +4,8 @@ import { defineWords } from '../words/define-words.ts'
 export const words = defineWords(
   {
     settings: 'Settings',
-    lead: 'Who may do what here, and who did what.',
-    tabs: { members: 'Members', alerts: 'Alerts', audit: 'Audit log' },
+    lead: 'Who may do what here, how much may be sent, and who did what.',
+    tabs: { members: 'Members', usage: 'Usage', alerts: 'Alerts', audit: 'Audit log' },
     members: 'Members',
     membersNote: 'People who use the dashboard for this tenant.',
     invite: 'Invite a person',
@@ -52,8 +52,8 @@ export const words = defineWords(
   },
   {
     settings: 'Einstellungen',
-    lead: 'Wer hier was darf, und wer was getan hat.',
-    tabs: { members: 'Mitglieder', alerts: 'Alarme', audit: 'Protokoll' },
+    lead: 'Wer hier was darf, wie viel gesendet werden darf, und wer was getan hat.',
+    tabs: { members: 'Mitglieder', usage: 'Verbrauch', alerts: 'Alarme', audit: 'Protokoll' },
     members: 'Mitglieder',
     membersNote: 'Personen, die diese Oberfläche für diesen Mandanten benutzen.',
     invite: 'Person einladen',
