@@ -32,6 +32,7 @@ export const permissions: Readonly<
   getOverview: { roles: everyRole },
   getEmailContent: { roles: everyRole, content: true },
   getRawEmail: { roles: everyRole, content: true },
+  getUsage: { roles: everyRole },
   getStatistics: { roles: everyRole },
   createTemplate: { roles: operatorOwnerDeveloper },
   listTemplates: { roles: everyRole },
