@@ -104,17 +104,13 @@ export const tenantNav: readonly NavGroup[] = [
     title: 'account',
     entries: [
       { name: 'developers', icon: CodeXml, to: '/t/$tenantId/developers' },
-<<<<<<< HEAD
       {
         name: 'testInbox',
         icon: FlaskConical,
         to: '/t/$tenantId/test-inbox',
         reads: 'getEmailLogs',
       },
-      { name: 'settings', icon: Settings, to: '/t/$tenantId/settings', reads: 'listMembers' },
-=======
       { name: 'settings', icon: Settings, to: '/t/$tenantId/settings', reads: 'getUsage' },
->>>>>>> b7e57f52 (feat(dashboard): show usage and quotas in the settings)
     ],
   },
 ]
