@@ -8,6 +8,8 @@ import { addMailer, silent } from '../../test/sending.ts'
 import { createTestEgress, testKeyRing, testReceivers } from '../../test/webhook-api.ts'
 import { insertWebhook } from '../../test/webhook-record.ts'
 import type { Failpoints } from '../platform/failpoints.ts'
+import { countQueued } from '../sending/index.ts'
+import { createUsageCounts } from '../tenants/index.ts'
 import { operator } from './alert.ts'
 import { createAlertDelivery, type DeliverDeps } from './deliver.ts'
 import { deleteReceiver, setReceiver, showReceiver } from './receiver.ts'
@@ -38,9 +40,13 @@ const deps = () => ({ db: world.db, keyRing, receivers: testReceivers(egress) })
 const none: Failpoints = { hit: () => undefined }
 const set = (tenantId = 'tn_a', kinds?: AlertKind[], url = receiver.origin) =>
   setReceiver(deps(), tenantId, { url, ...(kinds === undefined ? {} : { kinds }) })
+/** Another process each time: one that has not counted a moment ago. */
+const newUsageCounts = () =>
+  createUsageCounts({ db: world.db, retentionMs: 30 * 86_400_000, countQueued })
 const watch = (o: Partial<WatchDeps> = {}) =>
   createAlertWatch({
     ...{ db: world.db, log: silent, disk: { isOpen: () => isDiskOpen }, failpoints: none },
+    usageCounts: newUsageCounts(),
     ...{ afterMs: 60_000, onTold: () => undefined, slowEveryMs: 0, ...o },
   })
 const delivery = (o: Partial<DeliverDeps> = {}) =>
@@ -119,8 +125,12 @@ const KINDS: Readonly<
   },
   async quota_near() {
     await query(`update tenants_tenant set queued_max = 100 where tenant_id = 'tn_a'`)
-    await query(`insert into tenants_usage (tenant_id, queued) values ('tn_a', 80)`)
-    return { subject: 'queued_max', end: () => query('update tenants_usage set queued = 71') }
+    await query(`insert into tenants_usage (tenant_id, queued) values ('tn_a', 90)`)
+    await enqueue(80)
+    return {
+      subject: 'queued_max',
+      end: () => query(`delete from sending_queue where ref_id > 'r80'`),
+    }
   },
   async domain_invalid() {
     await query(
@@ -144,6 +154,16 @@ const KINDS: Readonly<
   },
 }
 
+function enqueue(recipients: number, tenantId = 'tn_a') {
+  return query(
+    `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, is_bulk, due_at, max_attempts, expires_at,
+                                content_bytes)
+     select $2, 'r' || n, 0, 'smtp_1', 1, false, now() + interval '1 hour', 5, now() + interval '1 day', 1
+       from generate_series(10, 9 + $1::int) n`,
+    [recipients, tenantId],
+  )
+}
+
 async function count(counts: Readonly<Record<string, number>>) {
   for (const [name, n] of Object.entries(counts))
     await query(
@@ -153,6 +173,16 @@ async function count(counts: Readonly<Record<string, number>>) {
 }
 
 describe('[contract 11] an alert', () => {
+  it('of a near quota counts what waits, not what was accepted', async () => {
+    await set('tn_a', ['quota_near'])
+    await KINDS.quota_near()
+    await query('delete from sending_queue')
+    for (let i = 0; i < 3; i += 1) await lookAfter(60)
+    await deliver()
+    expect(told()).toEqual([])
+    expect((await query('select queued::int from tenants_usage')).rows).toEqual([{ queued: 0 }])
+  })
+
   it.each(Object.keys(KINDS) as AlertKind[])(
     'is told once when it begins and once when it is over: %s',
     async (kind) => {
@@ -306,10 +336,12 @@ describe('[contract 11] an alert', () => {
   it('of a quota is told although another tenant has more of them', async () => {
     await set('tn_b', ['quota_near'])
     await set('tn_a', ['quota_near'])
-    await query('update tenants_tenant set queued_max = 100, storage_bytes_max = 100')
+    await query('update tenants_tenant set queued_max = 100, emails_per_day = 100')
     await query(
-      `insert into tenants_usage (tenant_id, queued, storage_bytes) values ('tn_a', 90, 90), ('tn_b', 90, 0)`,
+      `insert into tenants_usage (tenant_id, queued, day, in_day)
+       values ('tn_a', 90, now() at time zone 'UTC', 90), ('tn_b', 90, now() at time zone 'UTC', 0)`,
     )
+    for (const tenantId of ['tn_a', 'tn_b']) await enqueue(80, tenantId)
     await lookAfter(0, { rowsMax: 2 })
     const { rows } = await query('select tenant_id from alerts_episode order by 1')
     expect(rows).toEqual([{ tenant_id: 'tn_a' }, { tenant_id: 'tn_b' }])

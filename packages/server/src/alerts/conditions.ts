@@ -21,13 +21,14 @@ import { bucketCount } from '../platform/db/leases.ts'
 import type { CaseLimits } from '../platform/limits/case-limits.ts'
 import type { DiskGuard } from '../platform/process/disk-guard.ts'
 import { discoverQueues, findBlamedOf } from '../sending/index.ts'
-import { findUsedQuotas } from '../tenants/index.ts'
+import { findUsedQuotas, type UsageCounts } from '../tenants/index.ts'
 import { listFailing } from '../webhooks/index.ts'
 import { type Condition, type ConditionKey, keyOf, operator, type Sight } from './alert.ts'
 
 export interface LookDeps {
   readonly db: Db
   readonly disk: Pick<DiskGuard, 'isOpen'>
+  readonly usageCounts: UsageCounts
   /** A look that fails says so here. */
   readonly onFailed: (kinds: readonly AlertKind[], error: unknown) => void
   /** A look finds more than it may read: of a tenant, or of all where there is none. */
@@ -51,6 +52,9 @@ const ROWS_PER_TENANT_MAX = 100
 const STATEMENT_TIMEOUT_MS = 5_000
 const HOURS = 24
 const OVER_SHARE = 0.9
+const NEAR_SHARE = quotaNearShare * OVER_SHARE
+/** Counting what tenants near a quota use, before they are looked at. */
+const COUNTS_MS_MAX = 5_000
 const everyBucket = Array.from({ length: bucketCount }, (_, bucket) => bucket)
 
 type Look = readonly [readonly AlertKind[], (tx: Tx) => Promise<Sight[]>]
@@ -98,11 +102,13 @@ export async function look(deps: LookDeps, scope: LookScope): Promise<Sight[]> {
     [['mailer_deactivated', 'webhook_failing'], (tx) => lookAtStates(tx, looker)],
     [['mailer_failing', 'queue_late'], (tx) => lookAtQueues(tx, looker)],
   ]
-  if (scope.isWithSlow)
+  if (scope.isWithSlow) {
+    const uncounted = await countNear(deps, looker)
     looks.push(
       [['bounce_rate', 'complaint_rate'], (tx) => lookAtRates(tx, looker)],
-      [['quota_near', 'domain_invalid'], (tx) => lookAtTenants(tx, looker)],
+      [['quota_near', 'domain_invalid'], (tx) => lookAtTenants(tx, looker, uncounted)],
     )
+  }
   const sights: Sight[] = [lookAtDisk(deps)]
   for (const [kinds, read] of looks)
     try {
@@ -254,13 +260,42 @@ async function lookAtRates(tx: Tx, { tenantIds, isOpen, now }: Looker): Promise<
   return [sightOf('bounce_rate', bounces), sightOf('complaint_rate', complaints)]
 }
 
-async function lookAtTenants(tx: Tx, { isOpen, limitsOf, counted }: Looker): Promise<Sight[]> {
-  const share = quotaNearShare * OVER_SHARE
-  const used = counted('quota_near', await findUsedQuotas(tx, limitsOf('quota_near'), share))
-  const near = used.filter(
-    ({ tenantId, quota, used: n, max }) =>
-      n >= max * quotaNearShare || isOpen('quota_near', tenantId, quota),
-  )
+/**
+ * Acceptance only adds to what it keeps of the queue and of stored emails, so that is counted anew for tenants that
+ * seem near. Answers those for which there was no time.
+ */
+async function countNear(
+  { db, usageCounts, onFailed }: LookDeps,
+  { limitsOf }: Looker,
+): Promise<ReadonlySet<string>> {
+  const endMs = performance.now() + COUNTS_MS_MAX
+  const uncounted = new Set<string>()
+  try {
+    const used = await findUsedQuotas(db, limitsOf('quota_near'), NEAR_SHARE)
+    for (const { tenantId, quota } of used) if (quota !== 'emails_per_day') uncounted.add(tenantId)
+    for (const tenantId of [...uncounted]) {
+      if (performance.now() >= endMs) break
+      await usageCounts.freshen(tenantId)
+      uncounted.delete(tenantId)
+    }
+  } catch (error) {
+    onFailed(['quota_near'], error)
+  }
+  return uncounted
+}
+
+/** A quota of a tenant that was not counted stays as it was. */
+async function lookAtTenants(
+  tx: Tx,
+  { isOpen, limitsOf, counted }: Looker,
+  uncounted: ReadonlySet<string>,
+): Promise<Sight[]> {
+  const used = counted('quota_near', await findUsedQuotas(tx, limitsOf('quota_near'), NEAR_SHARE))
+  const near = used.filter(({ tenantId, quota, used: n, max }) => {
+    if (isOpen('quota_near', tenantId, quota)) return true
+    const isCounted = quota === 'emails_per_day' || !uncounted.has(tenantId)
+    return isCounted && n >= max * quotaNearShare
+  })
   const invalid = await findInvalidDomains(tx, limitsOf('domain_invalid'))
   const domains = counted('domain_invalid', invalid)
   return [

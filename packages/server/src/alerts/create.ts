@@ -1,6 +1,8 @@
 /** Makes alerts: their routes, the watch that makes them and the worker that delivers them. */
 import type { Service } from '@postrider/runtime/service'
 import type { HttpApp } from '../platform/http/app.ts'
+import { countQueued } from '../sending/index.ts'
+import { createUsageCounts } from '../tenants/index.ts'
 import { createAlertDelivery, type DeliverDeps } from './deliver.ts'
 import type { ReceiverDeps } from './receiver.ts'
 import { alertRoutes } from './routes.ts'
@@ -10,14 +12,19 @@ export interface AlertsDeps
   extends ReceiverDeps,
     Omit<DeliverDeps, 'allowHttp' | 'db' | 'keyRing'>,
     Pick<WatchDeps, 'disk'> {
-  readonly config: { readonly alertAfterMs: number; readonly allowHttpWebhooks: boolean }
+  readonly config: {
+    readonly alertAfterMs: number
+    readonly allowHttpWebhooks: boolean
+    readonly retentionMs: number
+  }
 }
 
 /** Nothing runs before its services start. */
 export function createAlerts(deps: AlertsDeps) {
-  const { alertAfterMs: afterMs, allowHttpWebhooks: allowHttp } = deps.config
+  const { alertAfterMs: afterMs, allowHttpWebhooks: allowHttp, retentionMs } = deps.config
+  const usageCounts = createUsageCounts({ db: deps.db, retentionMs, countQueued })
   const delivery = createAlertDelivery({ ...deps, allowHttp })
-  const watch = createAlertWatch({ ...deps, afterMs, onTold: delivery.wake })
+  const watch = createAlertWatch({ ...deps, usageCounts, afterMs, onTold: delivery.wake })
   const services: readonly Service[] = [delivery, watch]
   return {
     /** Of one process that may send. */

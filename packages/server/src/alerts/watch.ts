@@ -9,7 +9,7 @@ import { newId } from '../platform/ids.ts'
 import type { Logger } from '../platform/log.ts'
 import type { DiskGuard } from '../platform/process/disk-guard.ts'
 import { createPeriodicTask, type PeriodicTask } from '../platform/work/periodic-task.ts'
-import { holdUndeleted } from '../tenants/index.ts'
+import { holdUndeleted, type UsageCounts } from '../tenants/index.ts'
 import { operator } from './alert.ts'
 import { look } from './conditions.ts'
 import { type AlertChanges, decideAlerts, type Told } from './decide-alerts.ts'
@@ -20,6 +20,7 @@ export interface WatchDeps {
   readonly db: Db
   readonly log: Logger
   readonly disk: Pick<DiskGuard, 'isOpen'>
+  readonly usageCounts: UsageCounts
   readonly failpoints: Failpoints
   /** What must last before it is told has lasted so long (ALERT_AFTER). */
   readonly afterMs: number
