@@ -441,7 +441,7 @@ function Said({ words: said }: { readonly words: string }) {
   if (said === '') return null
   return (
     <div className={classes.said}>
-      <Verbatim label={text.serverSaid} text={said} />
+      <Verbatim label={text.serverSaid} text={said} isRepeated />
     </div>
   )
 }

@@ -6,12 +6,14 @@ export function Verbatim(o: {
   readonly text: string
   /** Without a ground: it fills its part of the page. */
   readonly isPlain?: boolean
+  /** One of several of the same label, and so no landmark of the page. */
+  readonly isRepeated?: boolean
 }) {
   return (
     <pre
       className={classes.text}
       data-plain={o.isPlain || undefined}
-      role="region"
+      role={o.isRepeated === true ? 'group' : 'region'}
       aria-label={o.label}
       tabIndex={0}
     >
