@@ -9,12 +9,12 @@ export function Verbatim(o: {
   /** One of several of the same label, and so no landmark of the page. */
   readonly isRepeated?: boolean
 }) {
+  const name = { role: o.isRepeated === true ? 'group' : 'region', 'aria-label': o.label } as const
   return (
     <pre
       className={classes.text}
       data-plain={o.isPlain || undefined}
-      role={o.isRepeated === true ? 'group' : 'region'}
-      aria-label={o.label}
+      {...name}
       tabIndex={0}
     >
       {o.text}
