@@ -18,7 +18,7 @@ import {
   type SmtpServer,
 } from '@postrider/testkit'
 import { inboundEnv, type RoutedTenant, setUpRouted, startDns } from './inbound-world.ts'
-import { type Cost, type Ledger, openLedger, prepareLedger } from './ledger.ts'
+import { type Cost, type Ledger, openLedger, type PartCost, prepareLedger } from './ledger.ts'
 import type { LoadResult } from './load-main.ts'
 import { type BenchOrder, heading } from './report.ts'
 import { sender } from './service.ts'
@@ -28,6 +28,7 @@ import type { Worker } from './worker.ts'
 
 const timeoutMs = 120_000
 const callers = 64
+const SHOWN_BYTES_MIN = 5
 const line = '<p>Your order has left our warehouse and will be with you in two days.</p>\n'
 const userAgent =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
@@ -39,7 +40,10 @@ export interface CostOrder extends Pick<BenchOrder, 'startWorker' | 'stopAtEnd'>
   readonly isKeptWanted: boolean
 }
 
-export type MeasuredCost = Cost & { readonly keptBytes?: number }
+export type MeasuredCost = Cost & {
+  readonly parts: readonly PartCost[]
+  readonly keptBytes?: number
+}
 export type Costs = Readonly<Record<'mail' | 'open' | 'received', MeasuredCost>>
 
 interface World {
@@ -66,6 +70,11 @@ export async function measureCost(o: BenchOrder): Promise<void> {
     console.log(
       `  ${''.padEnd(34)} ${kB(cost.walBytes)} of WAL records, ${kB(cost.keptBytes ?? Number.NaN)} kept`,
     )
+    for (const part of cost.parts)
+      if (part.walBytes >= SHOWN_BYTES_MIN)
+        console.log(
+          `    ${part.name.padEnd(34)} ${part.what.padEnd(22)} ${part.records.toFixed(2)} records, ${part.walBytes.toFixed(0)} bytes`,
+        )
   }
 }
 

@@ -18,13 +18,33 @@ export interface Cost {
   readonly walBytes: number
 }
 
+/** What was written to a table or to an index of it. Of a table with partitions by day: to all of them. */
+export interface PartCost {
+  readonly name: string
+  readonly what: string
+  readonly records: number
+  readonly walBytes: number
+}
+
 export interface Ledger {
   /** Answers what `work` costs, divided by the number that it answers with. */
-  costOf(work: () => Promise<number>): Promise<Cost>
+  costOf(work: () => Promise<number>): Promise<Cost & { readonly parts: readonly PartCost[] }>
   /** Bytes of the database, once all that is no longer needed has left. Locks each table for a moment. */
   keptBytes(): Promise<number>
   close(): Promise<void>
 }
+
+/** A record that touches several blocks counts where its first one is. Large values are their table's. */
+const PARTS = `
+  with block as (
+    select relfilenode, resource_manager || ' ' || split_part(record_type, '+', 1) as what,
+           record_length - coalesce(block_fpi_length, 0) as bytes, block_id
+      from pg_get_wal_block_info($1, $2, false))
+  select coalesce(regexp_replace(c.relname, '_\\d{8}', ''), '(none)') as name, what,
+         count(*)::float8 as records, sum(bytes)::float8 as "walBytes"
+    from block left join pg_class c on pg_relation_filenode(c.oid) = relfilenode
+   where block_id = 0
+   group by 1, 2 order by 4 desc`
 
 /** Of a database that is stopped: what counts its statements is loaded when it starts. */
 export function prepareLedger(dataDir: string): void {
@@ -83,13 +103,22 @@ export async function openLedger(dataDir: string): Promise<Ledger> {
             and c.relkind = 'r' and c.relnamespace <> 'pg_catalog'::regnamespace`,
         range,
       )
+      const { rows: parts } = await client.query<PartCost>(PARTS, range)
       const all: Cost = {
         statements: after.statements - before.statements,
         ...totals[0],
         ...changes[0],
       }
       const names = Object.keys(all) as (keyof Cost)[]
-      return Object.fromEntries(names.map((name) => [name, all[name] / count])) as unknown as Cost
+      const each = Object.fromEntries(names.map((name) => [name, all[name] / count]))
+      return {
+        ...(each as unknown as Cost),
+        parts: parts.map((part) => ({
+          ...part,
+          records: part.records / count,
+          walBytes: part.walBytes / count,
+        })),
+      }
     },
     async keptBytes() {
       await client.query('vacuum (full)')
