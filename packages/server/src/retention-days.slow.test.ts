@@ -129,7 +129,7 @@ it('accepts writes to the record of a delivery that is still open', async () => 
     [dayOf(at), at],
   )
   const round = await dropOld()
-  const deliveries = named(['webhooks_delivery', 'webhooks_attempt', 'webhooks_item'], at)
+  const deliveries = named(['webhooks_delivery', 'webhooks_attempt'], at)
   expect([...round.needed].sort()).toEqual(deliveries)
   // Its time is over: what it carried leaves with its day.
   expect(round.dropped).toContain(named(['webhooks_event'], at)[0])

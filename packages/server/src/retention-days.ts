@@ -9,7 +9,7 @@ import { isDayQueued, wasQueuedLately } from './sending/index.ts'
 import { isDeliveryDayOpen, isEventDayAwaited } from './webhooks/index.ts'
 
 const events = ['webhooks_event']
-const deliveries = ['webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
+const deliveries = ['webhooks_delivery', 'webhooks_attempt']
 const emails = [
   'sending_email',
   'sending_recipient',

@@ -233,7 +233,6 @@ export async function createWebhookDispatch(
         'webhooks_event',
         'webhooks_delivery',
         'webhooks_attempt',
-        'webhooks_item',
         'webhooks_open',
         'webhooks_stream',
         'webhooks_pending',

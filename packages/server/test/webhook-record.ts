@@ -10,7 +10,7 @@ import type { StreamKey } from '../src/webhooks/dispatch/stream-store.ts'
 import { type NewEvent, recordEvents } from '../src/webhooks/index.ts'
 import { emptyTables } from './empty-tables.ts'
 
-const TABLES = ['webhooks_event', 'webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
+const TABLES = ['webhooks_event', 'webhooks_delivery', 'webhooks_attempt']
 
 /** Day partitions from so many days ago. */
 export async function makeDays(db: Db, daysBehind = 1): Promise<void> {
@@ -178,12 +178,6 @@ async function insertSettled(
       attempts === 0 ? null : JSON.stringify(attemptOf(attempts)),
     ],
   )
-  for (const { eventId } of d.members)
-    await db.query(
-      `insert into webhooks_item (tenant_id, event_id, delivery_id, day, status)
-       values ($1, $2, $3, $4, $5)`,
-      [tenantId, eventId, deliveryId, dayOfUlid(deliveryId), d.status],
-    )
 }
 
 function attemptOf(attempt: number) {
@@ -248,12 +242,6 @@ export async function fillRecord(db: Db, o: RecordOptions): Promise<void> {
               '{"attempt":1,"at":"2026-11-20T18:00:00Z","duration_ms":1,"status":200,"error":null,"response":"","timings":null,"header_names":[]}'
          from generate_series(1, $4::integer) n`,
       [o.tenantId, time, day, o.deliveriesADay, o.webhookId],
-    )
-    await db.query(
-      `insert into webhooks_item (tenant_id, event_id, delivery_id, day, status)
-       select tenant_id, event_ids[1], delivery_id, day, status from webhooks_delivery
-        where tenant_id = $1 and day = $2`,
-      [o.tenantId, day],
     )
   }
   const day = new Date(today).toISOString().slice(0, 10)

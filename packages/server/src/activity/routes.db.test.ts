@@ -380,13 +380,11 @@ describe('getTrace', () => {
     await drain(world.db, world.sender())
     const add = async (id: string, of: string) =>
       await world.db.query(
-        `with e as (select tenant_id, event_id, day from webhooks_event where ref_id = $2 and event = 'MAIL_DELIVERED' limit 1),
-         d as (insert into webhooks_delivery (tenant_id, delivery_id, day, webhook_id, status, mode,
+        `insert into webhooks_delivery (tenant_id, delivery_id, day, webhook_id, status, mode,
                  event_ids, event_days, traceparent, attempts, last_attempt)
-          select tenant_id, $1, day, 'wh_1', 'delivered', 'array', array[event_id], array[day], '', 1,
+         select tenant_id, $1, day, 'wh_1', 'delivered', 'array', array[event_id], array[day], '', 1,
                  '{"attempt":1,"at":"2026-11-20T00:00:00Z","duration_ms":3,"status":200,"error":null,"response":"ok","timings":null,"header_names":[]}'
-            from e)
-         insert into webhooks_item select tenant_id, event_id, $1, day, 'delivered' from e`,
+           from webhooks_event where ref_id = $2 and event = 'MAIL_DELIVERED' limit 1`,
         [id, of],
       )
     const idOf = (ms: number) => `dlv_${refId.slice(0, 10)}000000000000000${ms}`

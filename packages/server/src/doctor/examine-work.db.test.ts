@@ -140,17 +140,16 @@ it('warns of events that were given up in the last day', async () => {
     ...{ state: 'warning', detail: expect.stringMatching(/^4 in the last day/) },
   })
   // One of them was had by a replay.
-  await database.db.query(`select platform_ensure_day_partitions('webhooks_item', 1, 1)`)
   await database.db.query(
-    `insert into webhooks_item (tenant_id, event_id, delivery_id, day, status)
-     values ('tn_a', 'evt_1', 'dlv_9', current_date, 'delivered'),
-            ('tn_a', 'evt_2', 'dlv_1', current_date, 'exhausted'),
-            ('tn_b', 'evt_2', 'dlv_9', current_date, 'delivered')`,
+    `insert into webhooks_delivery (tenant_id, delivery_id, day, webhook_id, status, mode, event_ids,
+       event_days, traceparent, attempts)
+     select tenant_id, 'dlv_9', current_date, 'wh_1', status, 'array', event_ids, '{}', '', 1
+       from (values ('tn_a', 'delivered', '{evt_1}'::text[]), ('tn_b', 'delivered', '{evt_2}'))
+         as d (tenant_id, status, event_ids)`,
   )
   expect(await finding('given-up events')).toMatchObject({
     ...{ state: 'warning', detail: expect.stringMatching(/^2 in the last day/) },
   })
-  await emptyTables(database.db, 'webhooks_item')
   await emptyTables(database.db, 'webhooks_delivery')
 })
 
@@ -263,16 +262,16 @@ describe('daily partitions', () => {
 
   it('have a warning when one table lacks those of the next days', async () => {
     await makeDays(1, 14)
-    const days = await daysOf('webhooks_item')
+    const days = await daysOf('webhooks_attempt')
     for (const day of days.slice(5)) await database.db.query(`drop table ${day}`)
     expect(await finding('day partitions')).toMatchObject({
       state: 'warning',
-      detail: expect.stringMatching(/^webhooks_item only until \d{4}-/),
+      detail: expect.stringMatching(/^webhooks_attempt only until \d{4}-/),
     })
     for (const day of days.slice(0, 5)) await database.db.query(`drop table ${day}`)
     expect(await finding('day partitions')).toMatchObject({
       state: 'warning',
-      detail: expect.stringMatching(/^webhooks_item has none/),
+      detail: expect.stringMatching(/^webhooks_attempt has none/),
     })
   })
 

@@ -154,6 +154,14 @@ function pageStatement(o: PageRequest, $: Parameter): string {
      order by page."deliveryId" desc`
 }
 
+/**
+ * The settled deliveries that carried an event. An event is in few of them, which the index over the lists finds:
+ * `offset 0` keeps the tenant out of it, or the planner might walk all that the tenant ever had.
+ */
+export const carriersOf = (eventId: string, notBefore: string) => `(
+  select tenant_id, delivery_id, day, status from webhooks_delivery
+   where event_ids @> array[${eventId}] and day >= ${notBefore} offset 0)`
+
 function sourcesOf(o: PageRequest, rowsMax: string, $: Parameter): string[] {
   const tenant = $(o.tenantId)
   const ids = `delivery_id >= ${$(o.ids.from)} and delivery_id < ${$(o.ids.before)}`
@@ -175,15 +183,13 @@ function sourcesOf(o: PageRequest, rowsMax: string, $: Parameter): string[] {
     return sources
   }
   sources.push(`(select settled.* from (
-      select distinct item.delivery_id, item.day
+      select distinct carrier.delivery_id, carrier.day
         from unnest(${$(o.eventsOfEmail.map((event) => event.eventId))}::text[],
                     ${$(o.eventsOfEmail.map((event) => event.notBefore))}::date[])
                as e (event_id, not_before)
-       cross join lateral (
-         select delivery_id, day from webhooks_item
-          where tenant_id = ${tenant} and event_id = e.event_id and day >= e.not_before
-            and ${ids} and ${days} ${newest}) item
-       order by item.delivery_id desc limit ${rowsMax}) carrier
+       cross join lateral ${carriersOf('e.event_id', 'e.not_before')} carrier
+       where carrier.tenant_id = ${tenant} and ${ids} and ${days}
+       order by carrier.delivery_id desc limit ${rowsMax}) carrier
      cross join lateral (
        select ${SETTLED} from webhooks_delivery
         where tenant_id = ${tenant} and delivery_id = carrier.delivery_id and day = carrier.day

@@ -12,6 +12,7 @@ import { ulidAtTime } from '../../platform/ids.ts'
 import { dayAt, type TimeSpan } from '../../platform/values/date-time.ts'
 import type { SubscriptionEvent, Toggles } from '../subscriptions/subscription.ts'
 import { rangeOfDays } from './range-of-days.ts'
+import { carriersOf } from './record-store.ts'
 
 export interface EventRef {
   readonly eventId: string
@@ -169,6 +170,9 @@ function idsAround(span: TimeSpan, $: Parameter): string[] {
 const PROMPT_MS = 10 * 60_000
 const DAY_MS = 86_400_000
 
+/** When it may have been delivered first. */
+const EARLIEST = `case when recorded.is_late then '-infinity' else recorded.day - 1 end`
+
 /** Whether a subscription is where a new event would go (`events/select-subscription.ts`). */
 export function takes(event: string): string {
   return `owner = ${event}.owner
@@ -190,11 +194,10 @@ function replayable(filter: ReplayFilter, $: Parameter): string {
   const tenant = $(filter.tenantId)
   const webhookIds = $(filter.webhookIds ?? null)
   const undelivered = filter.isUndelivered
-    ? `left join lateral (
-         select true as is_there from webhooks_item
-          where tenant_id = ${tenant} and event_id = recorded.event_id and status = 'delivered'
-            and day >= case when recorded.is_late then '-infinity' else recorded.day - 1 end
-          limit 1) delivered on true`
+    ? `cross join lateral (
+         select bool_or(true) as is_there
+           from ${carriersOf('recorded.event_id', EARLIEST)} carrier
+          where tenant_id = ${tenant} and status = 'delivered') delivered`
     : 'cross join (select null::boolean as is_there) delivered'
   return `
     frozen as materialized (

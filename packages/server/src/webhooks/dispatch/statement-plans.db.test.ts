@@ -56,13 +56,13 @@ let database: TestDatabase
 beforeAll(async () => {
   database = await createTestDatabase({ poolMax: 1 })
   const log = pino({ level: 'silent' })
-  const tables = ['webhooks_event', 'webhooks_delivery', 'webhooks_attempt', 'webhooks_item']
+  const tables = ['webhooks_event', 'webhooks_delivery', 'webhooks_attempt']
   await createDayPartitions({ db: database.db, tables, log }).runOnce()
 })
 afterAll(() => database.close())
 beforeEach(() =>
   database.db.query(
-    `truncate webhooks_event, webhooks_delivery, webhooks_attempt, webhooks_item, webhooks_open,
+    `truncate webhooks_event, webhooks_delivery, webhooks_attempt, webhooks_open,
               webhooks_stream, webhooks_pending, webhooks_subscription`,
   ),
 )

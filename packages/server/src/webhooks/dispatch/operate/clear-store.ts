@@ -131,10 +131,6 @@ const CLOSE_OPEN = statement(
         attempts, created_at, divided_into)
      select tenant_id, delivery_id, day, webhook_id, $5, $3, event_ids, event_days,
             traceparent, attempts, created_at, $4::text[]
-       from closed),
-   carried as (
-     insert into webhooks_item (tenant_id, event_id, delivery_id, day, status)
-     select tenant_id, unnest(event_ids), delivery_id, day, $5
        from closed)
    select delivery_id as "deliveryId", cardinality(event_ids) as events, attempts, traceparent
      from closed`,
@@ -182,46 +178,35 @@ export interface ClearedRecord extends StreamKey {
   readonly eventDays: readonly string[]
 }
 
-const INSERT_ITEMS = statement(
-  'webhooks.insert_items',
-  `insert into webhooks_item (tenant_id, event_id, delivery_id, day, status)
-   select $1, unnest($2::text[]), $3, $4, $5`,
-)
-
 export async function insertRecords(tx: Tx, records: readonly ClearedRecord[]): Promise<void> {
-  await Promise.all([
-    insertRows(tx, {
-      name: 'webhooks.insert_record',
-      into: 'webhooks_delivery',
-      columns: [
-        'tenant_id',
-        'delivery_id',
-        'day',
-        'webhook_id',
-        'status',
-        'mode',
-        'event_ids',
-        'event_days',
-        'traceparent',
-        'attempts',
-      ],
-      rows: records.map((r) => [
-        r.tenantId,
-        r.deliveryId,
-        r.day,
-        r.webhookId,
-        r.status,
-        r.mode,
-        r.eventIds,
-        r.eventDays,
-        '',
-        0,
-      ]),
-    }),
-    ...records.map((r) =>
-      tx.query(INSERT_ITEMS, [r.tenantId, r.eventIds, r.deliveryId, r.day, r.status]),
-    ),
-  ])
+  await insertRows(tx, {
+    name: 'webhooks.insert_record',
+    into: 'webhooks_delivery',
+    columns: [
+      'tenant_id',
+      'delivery_id',
+      'day',
+      'webhook_id',
+      'status',
+      'mode',
+      'event_ids',
+      'event_days',
+      'traceparent',
+      'attempts',
+    ],
+    rows: records.map((r) => [
+      r.tenantId,
+      r.deliveryId,
+      r.day,
+      r.webhookId,
+      r.status,
+      r.mode,
+      r.eventIds,
+      r.eventDays,
+      '',
+      0,
+    ]),
+  })
 }
 
 const RELEASE = statement(

@@ -5,6 +5,7 @@
  */
 import { type Queryable, statement } from '../../../platform/db/index.ts'
 import { type CaseLimits, casesOf, caseValues } from '../../../platform/limits/case-limits.ts'
+import { carriersOf } from '../../deliveries/record-store.ts'
 import { DORMANT_AFTER_MS, PARKED_IN_ROW_MAX } from '../settle/decide-delivery.ts'
 import type { StreamKey } from '../stream-store.ts'
 
@@ -253,10 +254,10 @@ export async function countGivenUp(q: Queryable, max: number): Promise<number> {
                  where d.tenant_id = t.tenant_id and d.status = 'exhausted'
                    and d.finished_at > now() - interval '1 day' limit $1) d
               limit $1) given_up
-       left join lateral (
-         select true as is_there from webhooks_item i
-          where i.tenant_id = given_up.tenant_id and i.event_id = given_up.event_id
-            and i.status = 'delivered' limit 1) delivered on true
+      cross join lateral (
+         select bool_or(true) as is_there
+           from ${carriersOf('given_up.event_id', "'-infinity'")} carrier
+          where tenant_id = given_up.tenant_id and status = 'delivered') delivered
       where delivered.is_there is null`,
     [max],
   )

@@ -20,7 +20,7 @@ const FIND_UNHOUSED = statement(
            select delivery_id, day from webhooks_open
             where tenant_id = $1 and webhook_id = $2 and due_at is not null) o
     where exists (
-      select from unnest(array['webhooks_delivery', 'webhooks_attempt', 'webhooks_item']) as record
+      select from unnest(array['webhooks_delivery', 'webhooks_attempt']) as record
        where to_regclass(record || '_' || to_char(o.day, 'YYYYMMDD')) is null)
     limit ${REHOUSED_MAX}`,
 )

@@ -96,9 +96,6 @@ describe('an accepted delivery', () => {
         last_attempt: { attempt: 1, ...ATTEMPT },
       },
     ])
-    expect(await rows('select event_id, status, delivery_id from webhooks_item')).toEqual(
-      eventIds.map((id) => ({ event_id: id, status: 'delivered', delivery_id: deliveryId })),
-    )
     expect(await rows('select 1 from webhooks_attempt')).toEqual([])
     expect(await world.stream(key)).toMatchObject({
       delivery_id: null,
@@ -215,10 +212,6 @@ describe('a delivery whose receiver failed', () => {
     expect(await rows('select status, last_attempt from webhooks_delivery')).toMatchObject([
       { status: 'exhausted', last_attempt: { attempt: 1 } },
     ])
-    expect(await rows('select status from webhooks_item')).toEqual([
-      { status: 'exhausted' },
-      { status: 'exhausted' },
-    ])
     expect(await world.stream(key)).toMatchObject({ delivery_id: null, fail_count: 1 })
     expect(
       await commits.take({ ...key, low: ['', ''], limits, random: 0, canKeepAhead: true }),
@@ -242,9 +235,6 @@ describe('a delivery whose content was refused', () => {
         divided_into: [first?.deliveryId, second?.deliveryId],
         event_ids: ready.delivery.eventIds,
       },
-    ])
-    expect(await rows('select distinct status from webhooks_item')).toEqual([
-      { status: 'discarded' },
     ])
     const opened = await rows('select * from webhooks_open order by turn')
     expect(opened).toMatchObject([

@@ -41,10 +41,6 @@ const RECORD_CLOSED = (status: string) => `
         attempts, created_at, divided_into, last_attempt)
      select tenant_id, delivery_id, day, webhook_id, ${status}, mode, event_ids, event_days,
             traceparent, attempts + 1, created_at, divided_into, ${NUMBERED}
-       from closed),
-   carried as (
-     insert into webhooks_item (tenant_id, event_id, delivery_id, day, status)
-     select tenant_id, unnest(event_ids), delivery_id, day, ${status}
        from closed)`
 
 const SETTLE_DELIVERED = statement(
