@@ -1100,6 +1100,10 @@ create table sending_recipient (
   message_id    text not null,
   created_at    timestamptz not null,
   delivered_at  timestamptz,
+  -- When the first attempt began and ended, where its server accepted the mail, on the day of the email. Such an
+  -- attempt, which is nearly every one, has no row in sending_attempt. Null: the first attempt was another one.
+  first_started_at  timestamptz,
+  first_accepted_at timestamptz,
   primary key (tenant_id, ref_id, n, day)
 ) partition by range (day);
 insert into platform_partition_option (parent, options) values ('sending_recipient', 'fillfactor = 60');
@@ -1202,8 +1206,8 @@ create table sending_scheduled (
 -- What is due soon.
 create index sending_scheduled_due on sending_scheduled (bucket, due_at);
 
--- An attempt to send to a recipient. Written once, in the transaction that ends the attempt. Leaves with its
--- day.
+-- An attempt to send to a recipient, unless it is told by the recipient's row (first_accepted_at). Written once, in
+-- the transaction that ends the attempt. Leaves with its day.
 create table sending_attempt (
   tenant_id       text collate "C" not null,
   ref_id          text collate "C" not null,
@@ -1232,6 +1236,17 @@ create index sending_attempt_failed on sending_attempt (tenant_id, ref_id, n, at
 -- Deliveries on another day than that of the acceptance, by which all others are found.
 create index sending_attempt_late on sending_attempt (tenant_id, ref_id, n)
   where outcome = 'accepted' and (finished_at at time zone 'UTC')::date > day;
+
+-- All attempts. The first one was made by the mailer of the email: a rescue comes after it.
+create view sending_attempts as
+  select tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts, started_at, finished_at, outcome,
+         category, failed_reason, provider_error, retry_scheduled, next_attempt_at
+    from sending_attempt
+   union all
+  select tenant_id, ref_id, r.n, 1, day, e.mailer_id, e.max_attempts, r.first_started_at,
+         r.first_accepted_at, 'accepted', null, '', '', false, null
+    from sending_recipient r join sending_email e using (tenant_id, ref_id, day)
+   where r.first_accepted_at is not null;
 
 -- A recipient whose status is not that of an attempt: blocked, suppressed, rejected or bounced. Such recipients
 -- are few, and nothing else finds them. Written with the status. Leaves with its day.

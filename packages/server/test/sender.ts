@@ -387,7 +387,7 @@ export async function attemptsOf(db: Db, refId: string): Promise<AttemptRow[]> {
   const { rows } = await db.query<AttemptRow>(
     `select n, attempt, max_attempts, outcome, category, failed_reason, provider_error,
             retry_scheduled, next_attempt_at is not null as has_next
-       from sending_attempt where ref_id = $1 order by n, attempt`,
+       from sending_attempts where ref_id = $1 order by n, attempt`,
     [refId],
   )
   return rows

@@ -130,7 +130,7 @@ const BY_RELAY = `mailer_id not like 'smtp%'`
 const SCANS: Readonly<Record<string, string>> = {
   accepted: recipients(`not (status = 'suppressed' and attempts = 0)`),
   suppressed: recipients(`status = 'suppressed'`),
-  sent: `select count(*) from sending_attempt where tenant_id = $1 and outcome = 'accepted' and ${BY_RELAY}`,
+  sent: `select count(*) from sending_attempts where tenant_id = $1 and outcome = 'accepted' and ${BY_RELAY}`,
   delivered: events('MAIL_DELIVERED'),
   deferred: 'select count(*) from sending_attempt where tenant_id = $1 and retry_scheduled',
   failed: recipients(`status = 'failed'`),

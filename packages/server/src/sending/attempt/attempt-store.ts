@@ -106,6 +106,12 @@ export interface AttemptRow {
   readonly nextAttemptAt: Date | null
 }
 
+/** It is told by the recipient's row: the first one, accepted on the day of its email. */
+export function isToldByRecipient({ attempt, outcome, day, finishedAt }: AttemptRow): boolean {
+  return attempt === 1 && outcome === 'accepted' && finishedAt.toISOString().startsWith(day)
+}
+
+/** Those that are not told by the recipient's row. */
 export async function insertAttempts(tx: Queryable, rows: readonly AttemptRow[]): Promise<void> {
   await insertRows(tx, {
     name: 'sending.insert_attempt',
@@ -157,10 +163,12 @@ const SET_STATUS = statement(
           failed_reason = case when ${WAITS} then c.failed_reason else r.failed_reason end,
           message_id = case when ${WAITS} or r.message_id = '' then coalesce(c.message_id, r.message_id)
                             else r.message_id end,
-          delivered_at = case when c.status = 'delivered' then now() else r.delivered_at end
+          delivered_at = case when c.status = 'delivered' then now() else r.delivered_at end,
+          first_started_at = coalesce(c.first_started_at, r.first_started_at),
+          first_accepted_at = case when c.first_started_at is null then r.first_accepted_at else now() end
      from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::text[], $6::smallint[],
-                 $7::text[], $9::text[])
-       as c (tenant_id, ref_id, n, day, status, attempt, failed_reason, message_id)
+                 $7::text[], $9::text[], $10::timestamptz[])
+       as c (tenant_id, ref_id, n, day, status, attempt, failed_reason, message_id, first_started_at)
     where r.tenant_id = c.tenant_id and r.ref_id = c.ref_id and r.n = c.n and r.day = c.day
       -- Says before the join begins which partitions there are to open.
       and r.day = any($8::date[])`,
@@ -176,6 +184,8 @@ export interface StatusChange {
   readonly failedReason: string
   /** Left as it is when left out. */
   readonly messageId?: string
+  /** Of a first attempt that is accepted now. */
+  readonly firstStartedAt?: Date
 }
 
 /** In one order, so that reports of the same recipients do not wait for them in a circle. */
@@ -196,6 +206,7 @@ export async function setStatuses(tx: Queryable, changes: readonly StatusChange[
     rows.map((r) => r.failedReason),
     [...new Set(rows.map((r) => r.day))],
     rows.map((r) => r.messageId ?? null),
+    rows.map((r) => r.firstStartedAt ?? null),
   ])
   await Promise.all([stopped, set])
 }

@@ -426,7 +426,7 @@ describe('a database outage', () => {
 describe('[S7] the transaction of a finish', () => {
   it.each([
     ['its event', 'webhooks_event', `event <> 'MAIL_DELIVERED'`],
-    ['its attempt', 'sending_attempt', `outcome <> 'accepted'`],
+    ['its attempt', 'sending_recipient', 'first_accepted_at is null'],
     ['the status', 'sending_recipient', `status <> 'delivered'`],
   ])('stores nothing when %s cannot be stored', async (_, table, rule) => {
     const server = await world.serve()

@@ -90,7 +90,7 @@ const ATTEMPTS = statement(
              finished_at as "finishedAt", outcome, category, failed_reason as "failedReason",
              provider_error as "providerError", retry_scheduled as "retryScheduled",
              next_attempt_at as "nextAttemptAt"
-        from sending_attempt
+        from sending_attempts
        where tenant_id = $1 and ref_id = $2 and day = $3 and n = k.n
        order by attempt desc limit $5) a
     order by n, attempt`,

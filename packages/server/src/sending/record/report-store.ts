@@ -63,7 +63,7 @@ const READ = statement(
        where tenant_id = $1 and ref_id = k.ref_id and day = k.day and day = any($5::date[])
        limit 1) e
      left join lateral (
-      select mailer_id, outcome from sending_attempt
+      select mailer_id, outcome from sending_attempts
        where tenant_id = $1 and ref_id = k.ref_id and n = k.n and day = k.day
          and day = any($5::date[])
        order by attempt desc limit 1) a on true`,

@@ -55,7 +55,7 @@ const walking = (more: string) => `select ref_id as "refId", n, attempt, day,
                   and ref_id >= $4 and (ref_id, n) <= ($5, $6::smallint) ${more}
                 order by ref_id desc, n desc limit $8 + 1) reported
         cross join lateral (
-          select attempt, max_attempts, mailer_id, outcome from sending_attempt a
+          select attempt, max_attempts, mailer_id, outcome from sending_attempts a
            where a.tenant_id = $1 and a.ref_id = reported.ref_id and a.n = reported.n
              and a.day = reported.day and a.day between $2 and $3
            order by attempt desc limit 1) last

@@ -32,6 +32,7 @@ import type { AttemptFailed, AttemptResult, Claim } from '../attempt/attempt.ts'
 import {
   type AttemptRow,
   insertAttempts,
+  isToldByRecipient,
   type StatusChange,
   setStatuses,
 } from '../attempt/attempt-store.ts'
@@ -156,7 +157,10 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
   const written = [
     ...final.map((f, k) => ({ ...f, finished: finalClaims[k] })),
     ...retried.map((f, k) => ({ ...f, finished: retriedClaims[k] })),
-  ].flatMap((f) => (f.finished === undefined ? [] : [{ ...f, finished: f.finished }]))
+  ].flatMap((f) => {
+    const { finished } = f
+    return finished === undefined ? [] : [{ ...f, finished, attempt: toAttemptRow(f, finished) }]
+  })
 
   const stopped = stops.flatMap((stop, k) => {
     const finished = stoppedClaims[k]
@@ -176,7 +180,7 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
     ),
     insertAttempts(
       tx,
-      written.map((f) => toAttemptRow(f, f.finished)),
+      written.flatMap(({ attempt }) => (isToldByRecipient(attempt) ? [] : [attempt])),
     ),
     setStatuses(tx, changes),
     addCounterChanges(
@@ -251,7 +255,13 @@ function outcomeOf(
   return next?.kind === 'retry' ? 'deferred' : 'failed'
 }
 
-function toStatusChange({ claim, result, next, messageId }: Finish): StatusChange {
+function toStatusChange({
+  claim,
+  result,
+  next,
+  messageId,
+  attempt,
+}: Finish & { readonly attempt: AttemptRow }): StatusChange {
   return {
     tenantId: claim.tenantId,
     refId: claim.refId,
@@ -261,6 +271,7 @@ function toStatusChange({ claim, result, next, messageId }: Finish): StatusChang
     attempt: claim.attempt,
     failedReason: result.kind === 'failed' ? result.failedReason : '',
     ...(messageId === undefined ? {} : { messageId }),
+    ...(isToldByRecipient(attempt) ? { firstStartedAt: attempt.startedAt } : {}),
   }
 }
 

@@ -21,7 +21,7 @@ const INSERT = statement(
      from unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::text[], $6::int[], $7::date[])
        as c (tenant_id, ref_id, mailer_id, bucket, message_id, content_bytes, day)
     where not exists (
-      select from sending_attempt a
+      select from sending_attempts a
        where a.tenant_id = c.tenant_id and a.ref_id = c.ref_id and a.day = c.day
          -- Says before the join begins which partitions there are to open.
          and a.day = any($8::date[])
@@ -30,8 +30,8 @@ const INSERT = statement(
 )
 
 /**
- * One for each email and mailer, of the first copy that was accepted: so it is to be called before the
- * attempts that accepted these are written. In one order, so that callers do not wait in a circle.
+ * One for each email and mailer, of the first copy that was accepted: so it is to be called before
+ * the attempts that accepted these are written. In one order, so that callers do not wait in a circle.
  */
 export async function insertSentCopies(
   tx: Queryable,

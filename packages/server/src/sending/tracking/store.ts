@@ -165,6 +165,7 @@ const FIND_COPIES = statement(
     cross join lateral (
       select * from sending_email e
        where e.tenant_id = w.tenant_id and e.ref_id = w.ref_id and e.day = w.day limit 1) e
+     -- Without first attempts that were accepted, which the mailer of the email made.
      left join lateral (
       select a.mailer_id from sending_attempt a
        where a.tenant_id = w.tenant_id and a.ref_id = w.ref_id and a.n = w.n and a.day = w.day

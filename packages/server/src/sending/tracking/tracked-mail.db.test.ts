@@ -210,7 +210,7 @@ describe('the lookup of a hit', () => {
       `insert into sending_attempt (tenant_id, ref_id, n, attempt, day, mailer_id, max_attempts,
          started_at, finished_at, outcome, retry_scheduled)
        select tenant_id, ref_id, n, 2, day, 'smtp_other', 5, now(), now(), 'accepted', false
-         from sending_attempt where ref_id = $1`,
+         from sending_attempts where ref_id = $1`,
       [refId],
     )
     const [copy] = await findTrackedCopies(db, [whoOf(refId, 0)])
