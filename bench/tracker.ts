@@ -168,7 +168,7 @@ function answersOf(statuses: LoadResult['statuses']): number {
 
 async function countRecorded({ sql }: Cluster): Promise<number> {
   const { rows } = await sql.query<{ count: string }>(
-    `select count(*) from tracking_hit h join webhooks_event e
+    `select count(*) from tracking_hits h join webhooks_event e
         on e.tenant_id = h.tenant_id and e.ref_id = h.ref_id and e.event_at = h.hit_at`,
   )
   return Number(rows[0]?.count)

@@ -1507,13 +1507,20 @@ create table tracking_recipient (
   -- The links of the last clicks that came together, and since when. Many at once tell a robot.
   burst_at        timestamptz,
   burst_links     integer[],
+  -- The open that made this row, as tracking_hit has all other hits. Null: something else made the row.
+  hit_id          text collate "C",
+  hit_at          timestamptz,
+  ip              text,
+  user_agent      text,
+  bot             boolean,
+  rule            text,
   primary key (tenant_id, ref_id, n, day)
 ) partition by range (day);
 -- Most rows are updated several times.
-insert into platform_partition_option (parent, options) values ('tracking_recipient', 'fillfactor = 70');
+insert into platform_partition_option (parent, options) values ('tracking_recipient', 'fillfactor = 85');
 
--- A hit: an open, a click, or an unsubscription. Written from the request, or from the file where the request
--- was kept first.
+-- A hit: an open, a click, or an unsubscription, unless it is an open that made the row of its recipient. Written
+-- from the request, or from the file where the request was kept first.
 create table tracking_hit (
   tenant_id  text collate "C" not null,
   ref_id     text collate "C" not null,
@@ -1532,6 +1539,13 @@ create table tracking_hit (
   rule       text,
   primary key (tenant_id, ref_id, n, hit_id, day)
 ) partition by range (day);
+
+-- All hits.
+create view tracking_hits as
+  select tenant_id, ref_id, n, hit_id, day, kind, link, hit_at, ip, user_agent, bot, rule from tracking_hit
+   union all
+  select tenant_id, ref_id, n, hit_id, day, 'open', null, hit_at, ip, user_agent, bot, rule
+    from tracking_recipient where hit_id is not null;
 
 ---------------------------------------------------------------------------------------------------------------
 -- inbound: domains that receive mail here, and received mail until it is reported

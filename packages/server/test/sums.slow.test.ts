@@ -123,7 +123,7 @@ const events = (event: string) =>
 const recipients = (where: string) =>
   `select count(*) from sending_recipient where tenant_id = $1 and ${where}`
 /** Hits of programs are recorded, and not counted. */
-const hits = (kind: string, what = '*') => `select count(${what}) from tracking_hit
+const hits = (kind: string, what = '*') => `select count(${what}) from tracking_hits
   where tenant_id = $1 and kind = '${kind}' and not bot`
 const BY_RELAY = `mailer_id not like 'smtp%'`
 

@@ -211,7 +211,7 @@ export async function hitsOf(db: Db, { refId }: Pick<Hit, 'refId'>) {
     ip: string
     user_agent: string
   }>(
-    'select kind, link, bot, rule, ip, user_agent from tracking_hit where ref_id = $1 order by hit_at',
+    'select kind, link, bot, rule, ip, user_agent from tracking_hits where ref_id = $1 order by hit_at, hit_id',
     [refId],
   )
   return rows

@@ -37,7 +37,7 @@ const HITS_OF = statement(
   `select t.* from unnest($4::smallint[]) as k (n)
     cross join lateral (
       select n, kind, link, hit_at as at, ip, user_agent as "userAgent", bot, rule, hit_id
-        from tracking_hit
+        from tracking_hits
        where tenant_id = $1 and ref_id = $2 and day = $3 and n = k.n
        order by hit_id desc limit $5) t
     order by t.hit_id`,

@@ -10,7 +10,7 @@ import {
 } from '../../platform/db/index.ts'
 import { dayOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import type { Hit } from '../intake/hit.ts'
-import { type Burst, type JudgedHit, millisOf } from '../intake/judge-hits.ts'
+import { type Burst, type JudgedHit, millisOf, recipientKey } from '../intake/judge-hits.ts'
 
 type Recipient = Pick<Hit, 'tenantId' | 'refId' | 'n'>
 
@@ -42,7 +42,7 @@ const FIND_HITS = statement(
      from unnest($1::text[], $2::text[], $3::int[], $4::date[], $5::text[])
        as w (tenant_id, ref_id, n, day, hit_id)
     cross join lateral (
-      select h.hit_id from tracking_hit h
+      select h.hit_id from tracking_hits h
        where h.tenant_id = w.tenant_id and h.ref_id = w.ref_id and h.n = w.n and h.day = w.day
          and h.hit_id = w.hit_id limit 1) t`,
 )
@@ -64,7 +64,7 @@ const FIND_FULL = statement(
        with ordinality as w (tenant_id, ref_id, n, day, from_id, kind, link, i)
     cross join lateral (
       select count(*) as count from (
-        select 1 from tracking_hit h
+        select 1 from tracking_hits h
          where h.tenant_id = w.tenant_id and h.ref_id = w.ref_id and h.n = w.n and h.day = w.day
            and h.hit_id >= w.from_id and h.kind = w.kind and h.link is not distinct from w.link
          limit $8) hits) found
@@ -139,6 +139,8 @@ export interface AddedHits extends Recipient {
   readonly openedAt: bigint | undefined
   readonly clickedAt: bigint | undefined
   readonly burst: Burst | undefined
+  /** The first open of them: where the recipient has no row yet, the row tells it. */
+  readonly open: JudgedHit | undefined
 }
 
 /** `least` passes over null. Where all clicks turn out to be a robot's, no person has clicked. */
@@ -146,14 +148,16 @@ const ADD_ENGAGEMENTS = statement(
   'tracking.add_engagements',
   `insert into tracking_recipient as t
      (tenant_id, ref_id, n, day, opens, clicks, bot_opens, bot_clicks, opened_at, clicked_at,
-      burst_at, burst_links)
+      burst_at, burst_links, hit_id, hit_at, ip, user_agent, bot, rule)
    select a.tenant_id, a.ref_id, a.n, a.day, a.opens, a.clicks, a.bot_opens, a.bot_clicks,
-          a.opened_at, a.clicked_at, a.burst_at, a.burst_links::integer[]
+          a.opened_at, a.clicked_at, a.burst_at, a.burst_links::integer[],
+          a.hit_id, a.hit_at, a.ip, a.user_agent, a.bot, a.rule
      from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::integer[], $6::integer[],
             $7::integer[], $8::integer[], $9::timestamptz[], $10::timestamptz[],
-            $11::timestamptz[], $12::text[])
+            $11::timestamptz[], $12::text[], $13::text[], $14::timestamptz[], $15::text[],
+            $16::text[], $17::boolean[], $18::text[])
        as a (tenant_id, ref_id, n, day, opens, clicks, bot_opens, bot_clicks, opened_at, clicked_at,
-             burst_at, burst_links)
+             burst_at, burst_links, hit_id, hit_at, ip, user_agent, bot, rule)
    on conflict (tenant_id, ref_id, n, day) do update set
      opens = t.opens + excluded.opens,
      clicks = t.clicks + excluded.clicks,
@@ -165,13 +169,18 @@ const ADD_ENGAGEMENTS = statement(
      burst_at = coalesce(excluded.burst_at, t.burst_at),
      burst_links = coalesce(excluded.burst_links, t.burst_links)
    returning tenant_id as "tenantId", ref_id as "refId", n,
-     opens - bot_opens as opens, clicks - bot_clicks as clicks`,
+     opens - bot_opens as opens, clicks - bot_clicks as clicks, opens + clicks as hits,
+     hit_id as "hitId"`,
 )
 
 /** What one recipient has done as a person, all in all. */
 export interface PersonalSums extends Recipient {
   readonly opens: number
   readonly clicks: number
+  /** Of robots too. */
+  readonly hits: number
+  /** Of the open that made the row. */
+  readonly hitId: string | null
 }
 
 /**
@@ -190,8 +199,41 @@ export async function addEngagements(tx: Tx, added: readonly AddedHits[]): Promi
     nullableArrayText(added.map(({ clickedAt }) => timeOf(clickedAt))),
     nullableArrayText(added.map(({ burst }) => timeOf(burst && BigInt(burst.atMs) * 1000n))),
     textArray(added.map(({ burst }) => (burst === undefined ? null : `{${burst.links.join()}}`))),
+    nullableArrayText(added.map(({ open }) => open?.hit.hitId ?? null)),
+    nullableArrayText(added.map(({ open }) => timeOf(open?.hit.atMicros))),
+    textArray(added.map(({ open }) => open?.hit.ip ?? null)),
+    textArray(added.map(({ open }) => open?.hit.userAgent ?? null)),
+    nullableArrayText(added.map(({ open }) => open?.verdict.isBot ?? null)),
+    nullableArrayText(added.map(({ open }) => open?.verdict.rule ?? null)),
   ])
   return rows
+}
+
+/** Another has recorded the hit between the look and the write. */
+export class RecordedMeanwhileError extends Error {
+  override readonly name = 'RecordedMeanwhileError'
+}
+
+/** Those that are not told by the rows that were made by them just now. */
+export function withoutMakers(
+  judged: readonly JudgedHit[],
+  added: readonly AddedHits[],
+  sums: readonly PersonalSums[],
+): JudgedHit[] {
+  const rows = new Map(sums.map((row) => [recipientKey(row), row]))
+  const makers = new Set(
+    added.flatMap(({ open, opens, clicks }) => {
+      if (open === undefined) return []
+      const row = rows.get(open.key)
+      // A row that was there before has more.
+      const isMadeByIt = row?.hitId === open.hit.hitId && row.hits === opens + clicks
+      return isMadeByIt ? [open] : []
+    }),
+  )
+  const others = judged.filter((one) => !makers.has(one))
+  if (others.some(({ hit, key }) => rows.get(key)?.hitId === hit.hitId))
+    throw new RecordedMeanwhileError('a hit is there already')
+  return others
 }
 
 function timeOf(micros: bigint | undefined): string | null {

@@ -69,6 +69,43 @@ describe('recording hits', () => {
     expect(await sumsOf(world.db, mail)).toMatchObject({ opens: 1 })
   })
 
+  it('counts a hit once that several processes record at the same moment', async () => {
+    for (const kind of ['open', 'click'] as const) {
+      const mail = await world.send()
+      const hit = hitOn(mail, { kind })
+      const recorders = [createRecorder(), createRecorder(), createRecorder()]
+      await Promise.all(recorders.map((recorder) => recorder.record(hit)))
+      expect(await hitsOf(world.db, mail)).toHaveLength(1)
+      expect(await world.events(mail)).toHaveLength(1)
+    }
+  })
+
+  it('tells the open that made the row of a recipient there, and all other hits beside it', async () => {
+    const besides = async ({ refId }: TrackedMail) => {
+      const of = 'select kind from tracking_hit where ref_id = $1 order by hit_id'
+      const { rows } = await world.db.query<{ kind: string }>(of, [refId])
+      return rows.map(({ kind }) => kind)
+    }
+    const recorder = createRecorder()
+    const opened = await world.send()
+    for (const kind of ['open', 'click', 'open'] as const)
+      await recorder.record(hitOn(opened, { kind }))
+    expect(await besides(opened)).toEqual(['click', 'open'])
+    expect((await hitsOf(world.db, opened)).map(({ kind }) => kind)).toEqual([
+      'open',
+      'click',
+      'open',
+    ])
+    const clicked = await world.send()
+    for (const kind of ['click', 'open'] as const)
+      await recorder.record(hitOn(clicked, { kind }))
+    expect(await besides(clicked)).toEqual(['click', 'open'])
+    const together = await world.send()
+    await Promise.all([1, 2, 3].map(() => recorder.record(hitOn(together))))
+    expect(await besides(together)).toHaveLength(2)
+    expect(await hitsOf(world.db, together)).toHaveLength(3)
+  })
+
   it('adds each recipient up once in a shared commit', async () => {
     const to = [{ email: 'a@example.com' }, { email: 'b@example.com' }]
     const mail = await world.send({ email: { to } })

@@ -24,7 +24,15 @@ import { type Burst, type Judgement, judgeHits, recipientKey } from '../intake/j
 import { createKnownCopies, type KnownCopies, type LinkOffset } from '../intake/known-links.ts'
 import type { TrackedRecipient } from '../tokens.ts'
 import { engagementEvent, type ReadHit } from './engagement-events.ts'
-import { addEngagements, findBursts, findHits, flagClicks, insertHits } from './hit-store.ts'
+import {
+  addEngagements,
+  findBursts,
+  findHits,
+  flagClicks,
+  insertHits,
+  RecordedMeanwhileError,
+  withoutMakers,
+} from './hit-store.ts'
 import type { RecordedGroup } from './observe-hits.ts'
 import { sumUp, toCounterChanges, toUniques } from './sum-up.ts'
 import { unsubscribe, unsubscribeLate } from './unsubscribe.ts'
@@ -100,8 +108,7 @@ export function createHitRecorder(deps: HitRecorderDeps): HitRecorder {
       try {
         return (await group.add(item)).outcome
       } catch (error) {
-        // Another has recorded it between the look and the write.
-        if (isUniqueViolation(error))
+        if (isUniqueViolation(error) || error instanceof RecordedMeanwhileError)
           return (await group.add({ ...item, isRepeated: true })).outcome
         // Retention took the day between the look and the write.
         if (!isWithoutPartition(error)) throw error
@@ -157,13 +164,15 @@ async function recordGroup(
   const events = judged.map((one) => engagementEvent(one, deps.locateAddress(one.hit.ip)))
   const flagged = await flagExposed(tx, judged, judgement.exposed)
   const added = sumUp(judged, judgement.bursts, flagged)
-  const [{ touched }, , sums] = await Promise.all([
+  const [{ touched }, sums] = await Promise.all([
     recordEvents(tx, events),
-    insertHits(tx, judged),
     addEngagements(tx, added),
   ])
   const uniques = toUniques({ judged, added, sums, exposed: judgement.exposed })
-  await addCounterChanges(tx, [...toCounterChanges(judged, flagged), ...uniques])
+  await Promise.all([
+    insertHits(tx, withoutMakers(judged, added, sums)),
+    addCounterChanges(tx, [...toCounterChanges(judged, flagged), ...uniques]),
+  ])
   const shared = { touched, group: { ...countUp(judged), hits: items.length, startedAt } }
   return outcomes.map((outcome) => ({ outcome, shared }))
 }

@@ -22,19 +22,21 @@ export function sumUp(
   flagged: Flagged,
 ): AddedHits[] {
   const sums = new Map<string, Sum>()
-  for (const { hit, key, verdict } of judged) {
+  for (const one of judged) {
+    const { hit, key, verdict } = one
     const { tenantId, refId, n, kind, atMicros } = hit
     if (kind === 'unsubscribe') continue
     let sum = sums.get(key)
     if (sum === undefined) {
       const botClicks = flagged.get(key) ?? 0
-      const nothing = { opens: 0, clicks: 0, botOpens: 0, openedAt: undefined }
+      const nothing = { opens: 0, clicks: 0, botOpens: 0, openedAt: undefined, open: undefined }
       const burst = bursts.get(key)
       sum = { tenantId, refId, n, ...nothing, clickedAt: undefined, botClicks, burst }
       sums.set(key, sum)
     }
     if (kind === 'open') {
       sum.opens += 1
+      sum.open ??= one
       if (verdict.isBot) sum.botOpens += 1
       else sum.openedAt = earlier(sum.openedAt, atMicros)
     } else {
