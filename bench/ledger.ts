@@ -42,7 +42,7 @@ const PARTS = `
       from pg_get_wal_block_info($1, $2, false))
   select coalesce(regexp_replace(c.relname, '_\\d{8}', ''), '(none)') as name, what,
          count(*)::float8 as records, sum(bytes)::float8 as "walBytes"
-    from block left join pg_class c on pg_relation_filenode(c.oid) = relfilenode
+    from block left join pg_class c on pg_relation_filenode(c.oid) = block.relfilenode
    where block_id = 0
    group by 1, 2 order by 4 desc`
 

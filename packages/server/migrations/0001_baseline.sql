@@ -602,8 +602,8 @@ create table webhooks_delivery (
 -- Lists by status. Nearly all deliveries are delivered, and these lists do without the index.
 create index webhooks_delivery_status on webhooks_delivery (tenant_id, status, delivery_id)
   where status <> 'delivered';
--- By which deliveries an event left. A row of its own for each event would take four times as much of the
--- write-ahead log. Without the list of entries that wait, which somebody has to sort into the index at some time.
+-- By which deliveries an event left. Without the list of entries that wait, which somebody has to sort into the
+-- index at some time.
 create index webhooks_delivery_events on webhooks_delivery using gin (event_ids) with (fastupdate = off);
 
 -- An attempt at a delivery that another attempt may follow. The attempt that ended a delivery is in the

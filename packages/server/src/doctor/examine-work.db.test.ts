@@ -132,8 +132,8 @@ it('warns of events that were given up in the last day', async () => {
     `insert into webhooks_delivery (tenant_id, delivery_id, day, webhook_id, status, mode, event_ids,
        event_days, traceparent, attempts, finished_at)
      select 'tn_a', 'dlv_' || n, current_date, 'wh_1',
-            case when n = 4 then 'delivered' else 'exhausted' end, 'array', '{evt_1,evt_2}',
-            '{}', '', 1, now() - case when n = 3 then 25 else 1 end * interval '1 hour'
+            case when n = 4 then 'delivered' else 'exhausted' end, 'array',
+            case when n = 4 then '{evt_3,evt_4}'::text[] else '{evt_1,evt_2}' end, '{}', '', 1, now() - case when n = 3 then 25 else 1 end * interval '1 hour'
        from generate_series(1, 4) n`,
   )
   expect(await finding('given-up events')).toMatchObject({

@@ -97,8 +97,7 @@ describe('recording hits', () => {
       'open',
     ])
     const clicked = await world.send()
-    for (const kind of ['click', 'open'] as const)
-      await recorder.record(hitOn(clicked, { kind }))
+    for (const kind of ['click', 'open'] as const) await recorder.record(hitOn(clicked, { kind }))
     expect(await besides(clicked)).toEqual(['click', 'open'])
     const together = await world.send()
     await Promise.all([1, 2, 3].map(() => recorder.record(hitOn(together))))

@@ -85,7 +85,9 @@ describe('a webhook that is switched off', () => {
     )
     expect(records.map((record) => record.n)).toEqual([...Array(12).fill(500), 200])
     expect(records[0]).toMatchObject({ attempts: 0, last_attempt: null })
-    const [items] = await rows('select count(distinct id)::integer as n from webhooks_delivery, unnest(event_ids) id')
+    const [items] = await rows(
+      'select count(distinct id)::integer as n from webhooks_delivery, unnest(event_ids) id',
+    )
     expect(items).toEqual({ n: 6_200 })
     expect(receiver.requests).toEqual([])
   })
@@ -127,7 +129,9 @@ describe('a webhook that is deleted', () => {
     expect(receiver.requests).toHaveLength(2)
     for (const table of ['webhooks_pending', 'webhooks_open', 'webhooks_stream'])
       expect(await rows(`select 1 from ${table}`)).toEqual([])
-    const [items] = await rows('select count(distinct id)::integer as n from webhooks_delivery, unnest(event_ids) id')
+    const [items] = await rows(
+      'select count(distinct id)::integer as n from webhooks_delivery, unnest(event_ids) id',
+    )
     expect(items).toEqual({ n: 3_002 })
   })
 
