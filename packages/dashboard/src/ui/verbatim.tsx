@@ -11,12 +11,7 @@ export function Verbatim(o: {
 }) {
   const name = { role: o.isRepeated === true ? 'group' : 'region', 'aria-label': o.label } as const
   return (
-    <pre
-      className={classes.text}
-      data-plain={o.isPlain || undefined}
-      {...name}
-      tabIndex={0}
-    >
+    <pre className={classes.text} data-plain={o.isPlain || undefined} {...name} tabIndex={0}>
       {o.text}
     </pre>
   )
