@@ -38,7 +38,7 @@ describe('[contract 7.3] sendTestEvent', () => {
     return body.test as Record<string, unknown> & { request: { headers: string[]; body: string } }
   }
   const countRows = async () => {
-    const tables = ['event', 'pending', 'open', 'delivery', 'attempt', 'item']
+    const tables = ['event', 'pending', 'open', 'delivery', 'attempt']
     const counts = tables.map((name) => `(select count(*) from webhooks_${name})`).join(' + ')
     const { rows } = await api.database.db.query<{ n: string }>(`select ${counts} as n`)
     return Number(rows[0]?.n)
