@@ -21,6 +21,11 @@ export default defineConfig({
             { name: 'library', test: /\/node_modules\//, minShareCount: 2 },
             { name: 'mailers', test: /\/src\/(?:mailers|mailboxes|oauth|webhooks)\// },
             { name: 'operator', test: /\/src\/operator\// },
+            { name: 'inbound', test: /\/src\/(?:domains|inbound|protection|suppressions)\// },
+            {
+              name: 'account',
+              test: /\/src\/(?:alerts|audit|developers|settings|templates|test-inbox|usage)\//,
+            },
           ],
         },
       },
