@@ -5,7 +5,7 @@ import { createKnownCopies, type KeyedHit } from './known-links.ts'
 
 it('a delivered copy is known for a minute, and then only if it is still there', async () => {
   let nowMs = 0
-  let rows: object[] = [{ i: 1, deliveredAt: new Date() }]
+  let rows: object[] = [{ i: 1, deliveredAt: new Date(), hasOwn: null }]
   let reads = 0
   const q: Queryable = {
     query: async () => {
