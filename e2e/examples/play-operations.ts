@@ -280,7 +280,9 @@ async function emails({ call, receiver }: Scene): Promise<string> {
   await call('exportEmailLogs', { query: { format: 'csv', email: 'ada@example.com' } })
   await call('listEvents', { query: { ref_id } })
   const { events } = await call('listEvents', { isExample: false })
+  // Which of the others comes next is a matter of milliseconds.
   await call('streamEvents', {
+    query: { event: 'SMTP_ERROR' },
     headers: { 'Last-Event-ID': events.at(-1).event_id },
     until: /^.*?\ndata: .*?\n\n/s,
   })
