@@ -552,8 +552,13 @@ describe('many processes', () => {
     await world.db.query('update domains_domain set due_at = now()')
     world.dns.clear()
     const before = world.dns.questions.length
+    // One that finds all its rows claimed by others has an empty round.
+    const workAll = async (work: ReturnType<typeof world.createWork>): Promise<number> => {
+      const count = await work.runOnce()
+      return count === 0 ? 0 : count + (await workAll(work))
+    }
     const others = Array.from({ length: 4 }, () => world.createWork())
-    const done = await Promise.all(others.map((work) => work.runOnce()))
+    const done = await Promise.all(others.map(workAll))
     expect(done.reduce((sum, count) => sum + count, 0)).toBe(12)
     const asked = world.dns.questions
       .slice(before)

@@ -13,9 +13,11 @@ import {
 } from '@postrider/contract'
 import { createTemplateRenderer } from '@postrider/mail'
 import { afterAll, describe, expect, it } from 'vitest'
+import { untilBlocked } from '../../../test/blocked.ts'
 import { type Key, useOperations } from '../../../test/operations.ts'
 import { newId } from '../../platform/ids.ts'
 import { templateRoutes } from './routes.ts'
+import { lockTemplates } from './template-store.ts'
 
 const renderer = createTemplateRenderer()
 afterAll(() => renderer.stop())
@@ -278,8 +280,14 @@ describe('a template is refused', () => {
 
   it('when somebody else changed it meanwhile', async () => {
     const id = await idOf()
-    const both = await Promise.all([update(id, { subject: 'One' }), update(id, { subject: 'Two' })])
-    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+    // Both have read the template before one of them changes it.
+    const both = await api.db.transaction(async (tx) => {
+      await lockTemplates(tx, 'tn_a')
+      const updates = [update(id, { subject: 'One' }), update(id, { subject: 'Two' })]
+      await untilBlocked(api.db, 2)
+      return updates
+    })
+    expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([200, 409])
     expect((await get(id)).body.versions).toHaveLength(2)
   })
 })
