@@ -99,6 +99,16 @@ describe.skipIf(lacking !== undefined)('the container image', () => {
     })
   })
 
+  it('tells Docker, containerd and Podman the same name', () => {
+    const read = (file: string) =>
+      JSON.parse(spawnSync('tar', ['-xOf', built.path, file], { encoding: 'utf8' }).stdout)
+    const name = `postrider:${readPackageJson('.').version}`
+    expect(read('manifest.json')[0].RepoTags).toEqual([name])
+    expect(read('index.json').manifests[0].annotations['io.containerd.image.name']).toBe(
+      `docker.io/library/${name}`,
+    )
+  })
+
   it('has no file that others may change, or that gives rights to who runs it', () => {
     const open = image.layers
       .flatMap(({ files }) => files)

@@ -56,7 +56,11 @@ export function writeImage(image: Image, path: string): string {
         {
           ...entry,
           platform: { architecture, os: 'linux' },
-          annotations: { 'org.opencontainers.image.ref.name': name.replace(/^.*:/, '') },
+          annotations: {
+            'org.opencontainers.image.ref.name': name.replace(/^.*:/, ''),
+            // Podman and containerd name the image so. Without it, Podman takes the tag for the name.
+            'io.containerd.image.name': `docker.io/library/${name}`,
+          },
         },
       ],
     })
