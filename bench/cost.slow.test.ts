@@ -53,7 +53,7 @@ describe('what is written to the database', () => {
       for (const what of held) {
         // How often the places of sixteen webhooks are written depends on how many messages come at once.
         if (name === 'received' && (what === 'updated' || what === 'walBytes')) continue
-        // What is written by the group, such as a tally, has fewer rows the more come at once.
+        // What is written by the group, such as a counter, takes fewer updates the more come at once.
         if (name === 'open' && what === 'updated') continue
         const [now, before] = [costs[name][what], expected()[name][what]]
         const says = `${what} of one ${name}`
