@@ -10,7 +10,7 @@ import type { Tx } from '../platform/db/index.ts'
 import { newUlid } from '../platform/ids.ts'
 import * as store from './store.ts'
 
-const ROWS = casesOf(300_000, 1_000_000)
+const ROWS = casesOf(100_000, 1_000_000)
 const LIMIT = 100
 const MODES: readonly PlanMode[] = ['force_generic_plan', 'force_custom_plan']
 
@@ -60,7 +60,7 @@ const NAMES = ['find', 'get', 'list', 'list_by_reason', 'put', 'delete', 'delete
   (name) => `suppressions.${name}`,
 )
 
-describe.each(['without statistics', 'with statistics'])('a million suppressions %s', (which) => {
+describe.each(['without statistics', 'with statistics'])('many suppressions %s', (which) => {
   beforeAll(async () => {
     if (which === 'with statistics') await database.db.query('vacuum analyze suppressions_address')
   }, 120_000)

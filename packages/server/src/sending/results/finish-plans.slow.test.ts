@@ -2,6 +2,7 @@
  * What it costs to end attempts is decided by the plans, not measured: rows of large tables are
  * reached through an index, also by plans that were made while there were no rows and no statistics.
  */
+import { casesOf } from '@postrider/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { TestDatabase } from '../../../test/database.ts'
 import {
@@ -40,7 +41,7 @@ const STATEMENTS = [
 ]
 const DAY_MS = 86_400_000
 const DAYS = 30
-const ROWS_A_DAY = 10_000
+const ROWS_A_DAY = casesOf(5_000, 10_000)
 const GROUP = 126
 /** Often enough that the server keeps its plans. */
 const ROUNDS = 8
@@ -84,7 +85,7 @@ async function fill(): Promise<void> {
                                 max_attempts, expires_at, content_bytes)
      select 'tn_a', 'Z' || n, 0, 'smtp_x', 7, false, now() + interval '1 day', 5,
             now() + interval '3 days', 100
-       from generate_series(1, 100000) n`,
+       from generate_series(1, ${10 * ROWS_A_DAY}) n`,
   )
 }
 

@@ -17,7 +17,7 @@ import {
   walkWaiting,
 } from './waiting-store.ts'
 
-const EMAILS = casesOf(300, 1_000)
+const EMAILS = casesOf(100, 1_000)
 const RECIPIENTS = 1_000
 const LIMIT = 500
 /** An update or delete reads a row twice: to lock it, and to change it. */

@@ -8,8 +8,8 @@ import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import { readDurations, readStatus } from './status-store.ts'
 
-const ROWS = casesOf(300_000, 1_000_000)
-const DELIVERIES = casesOf(60_000, 200_000)
+const ROWS = casesOf(100_000, 1_000_000)
+const DELIVERIES = casesOf(20_000, 200_000)
 const WEBHOOKS = 50
 const KEY = { tenantId: 'tn_a', webhookId: 'wh_7' }
 const LIMITS = { openMax: 1_000, pendingMax: 10_000 }
