@@ -40,7 +40,7 @@ import {
   type Logger,
 } from './platform/log.ts'
 import { createTextDestination } from './platform/log-text.ts'
-import { closeDataDir, closeSecretFiles } from './platform/process/data-dir.ts'
+import { closeDataDir, closeSecretFiles, findDataDirFault } from './platform/process/data-dir.ts'
 import { readDescriptorLimit } from './platform/process/descriptors.ts'
 import { checkKeys, findNeeds } from './platform/secrets/index.ts'
 import {
@@ -259,6 +259,8 @@ function explain(error: unknown, config: Config): string {
   const code: unknown = Reflect.get(error, 'code')
   if (code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL' || code === 'EACCES')
     if (Reflect.get(error, 'syscall') === 'listen') return explainListen(error, config)
+  if (/\b(?:EACCES|EROFS)\b/.test(error.message) && error.message.includes(config.dataDir))
+    return findDataDirFault(config.dataDir) ?? error.message
   if (config.databaseUrl !== undefined && isAboutDatabaseUrl(error, code))
     return `${error.message}; see POSTRIDER_DATABASE_URL`
   return error.message

@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createDnsResolver } from '@postrider/runtime/dns'
 import {
   type Config,
@@ -23,7 +23,12 @@ import { checkSchema, type Db, durability, SchemaBehindError } from '../platform
 import { parseNetwork } from '../platform/egress/address-policy.ts'
 import { reasonOf } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
-import { findOpenFiles, findOpenMode } from '../platform/process/data-dir.ts'
+import {
+  findDataDirFault,
+  findOpenFiles,
+  findOpenMode,
+  nearestExisting,
+} from '../platform/process/data-dir.ts'
 import {
   examineSealed,
   findNeedless,
@@ -37,7 +42,8 @@ import { examineHits } from './examine-hits.ts'
 import { examineSendQueue } from './examine-queue.ts'
 import { examineWork, type Finding } from './examine-work.ts'
 
-const NODE_MAJOR_MIN = 24
+/** What the published package asks for (`engines` in release/npm/build-postrider.ts); a clone brings its own Node. */
+const NODE_MIN = '22.19.0'
 const POSTGRES_MAJOR_MIN = 15
 
 export async function examine(env: Environment, log: Logger): Promise<Finding[]> {
@@ -71,12 +77,12 @@ async function examineMachine(config: Config): Promise<Finding[]> {
   ]
 }
 
-function checkNode(version: string): Finding {
-  const isNew = Number.parseInt(version, 10) >= NODE_MAJOR_MIN
+export function checkNode(version: string): Finding {
+  const isNew = version.localeCompare(NODE_MIN, 'en', { numeric: true }) >= 0
   return {
     check: 'node',
     state: isNew ? 'ok' : 'failed',
-    detail: isNew ? version : `${version}: needs ${NODE_MAJOR_MIN} or later`,
+    detail: isNew ? version : `${version}: needs ${NODE_MIN} or later`,
   }
 }
 
@@ -122,8 +128,11 @@ function checkSecrets(config: Config): Finding {
 }
 
 /** The next start closes it where it can. */
-function checkDataDir({ dataDir }: Config): Finding {
+function checkDataDir({ dataDir, databaseUrl }: Config): Finding {
   const check = 'data directory'
+  const fault = findDataDirFault(dataDir)
+  if (fault !== undefined)
+    return { check, state: databaseUrl === undefined ? 'failed' : 'warning', detail: fault }
   const mode = findOpenMode(dataDir)
   const open = [
     ...(mode === undefined ? [] : [{ path: dataDir, mode, to: '700' }]),
@@ -300,10 +309,6 @@ async function attempt(check: string, look: () => Finding | Promise<Finding>): P
   } catch (error) {
     return { check, state: 'failed', detail: reasonOf(error) }
   }
-}
-
-function nearestExisting(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 }
 
 function toMiB(bytes: number): number {

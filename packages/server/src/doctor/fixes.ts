@@ -2,11 +2,12 @@
 import type { Finding } from './examine-work.ts'
 
 export const fixes: Readonly<Record<string, string>> = {
-  node: 'Install Node.js 24 or later.',
+  node: 'Install Node.js 22.19 or later.',
   configuration: 'Correct the variable that the detail names; docs/config.md lists all variables.',
   secrets: 'Put secrets.json back from the backup before the next start.',
   'address guard': 'Name only the private networks that are needed in POSTRIDER_ALLOW_NETWORKS.',
-  'data directory': 'Run chmod as the detail says, so that no other user reads the files.',
+  'data directory':
+    'Do what the detail says: the service needs the directory, and no other user may read its files.',
   disk: 'Free some disk space, or shorten POSTRIDER_RETENTION.',
   hits: 'Run a process with the role tracker and this POSTRIDER_DATA_DIR; look at files that are set aside, then remove them.',
   'helo name': 'Set POSTRIDER_HELO_NAME to a full name whose address leads back to that name.',

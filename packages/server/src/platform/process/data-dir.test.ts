@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { loadSecrets } from '../secrets/secrets-file.ts'
 import {
   closeDataDir,
   closeSecretFiles,
+  findDataDirFault,
   findOpenFiles,
   findOpenMode,
   makeDataDir,
@@ -102,4 +104,33 @@ it('leaves private files and dangling links as they are, without a log line', ()
   closeSecretFiles(base, log)
   expect(modeOf(join(base, 'secrets.json'))).toBe('400')
   expect(lines).toEqual([])
+})
+
+it('finds no fault in a directory of its own, or in one that it may make', () => {
+  expect(findDataDirFault(base)).toBeUndefined()
+  expect(findDataDirFault(join(base, 'new', 'deeper'))).toBeUndefined()
+})
+
+/** As the user 65534 where this is root, who may do everything. */
+function findFault(dir: string): string {
+  const module = JSON.stringify(new URL('data-dir.ts', import.meta.url))
+  const program = `import(${module}).then(({ findDataDirFault }) => {
+    if (process.getuid() === 0) process.setuid(65534)
+    console.log(process.getuid() + ': ' + findDataDirFault(${JSON.stringify(dir)}))
+  })`
+  return spawnSync(process.execPath, ['--eval', program], { encoding: 'utf8' }).stdout
+}
+
+it('says why it may not use a directory, and how to change that', () => {
+  chmodSync(base, 0o555)
+  expect(findFault(base)).toMatch(
+    /^(\d+): The data directory \S+ cannot be used: it(?: belongs to the user 0, and the service runs as the user \1\. Run chown \1 on it|s owner may not write in it\. Run chmod 700 on it), or set POSTRIDER_DATA_DIR to another directory$/m,
+  )
+})
+
+it('says that it may not make a directory', () => {
+  chmodSync(base, 0o555)
+  expect(findFault(join(base, 'new'))).toMatch(
+    /^(\d+): The data directory \S+\/new cannot be used: the user \1 may not make it in \S+\. Make it for this user, or set POSTRIDER_DATA_DIR to another directory$/m,
+  )
 })

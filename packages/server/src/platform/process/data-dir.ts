@@ -5,8 +5,8 @@
  * Others may pass through it: as root, the embedded PostgreSQL runs as another user and opens its own
  * files by their full path (db/embedded/layout.ts). The files themselves are private.
  */
-import { chmodSync, mkdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Logger } from '../log.ts'
 
 /** Reading and writing, for the group and for others. */
@@ -21,6 +21,32 @@ const STICKY = 0o1000
 
 export function makeDataDir(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
+}
+
+/** In words, when this process may not use the directory, or may not make it. Changes nothing. */
+export function findDataDirFault(dir: string): string | undefined {
+  const place = nearestExisting(dir)
+  try {
+    accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    const isReadOnly = Reflect.get(Object(error), 'code') === 'EROFS'
+    const why = isReadOnly ? `${place} is read-only. Make it writable` : explainOwner(dir, place)
+    return `The data directory ${dir} cannot be used: ${why}, or set POSTRIDER_DATA_DIR to another directory`
+  }
+}
+
+function explainOwner(dir: string, place: string): string {
+  const own = process.getuid?.()
+  if (place !== dir) return `the user ${own} may not make it in ${place}. Make it for this user`
+  const { uid } = statSync(dir)
+  if (uid === own) return 'its owner may not write in it. Run chmod 700 on it'
+  return `it belongs to the user ${uid}, and the service runs as the user ${own}. Run chown ${own} on it`
+}
+
+/** The directory itself, or the nearest one above it that is there. */
+export function nearestExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 }
 
 /** The mode in octal when others may list the directory or write in it. Undefined as well when there is none. */
