@@ -61,6 +61,27 @@ describeInBrowser('a new tenant', (scene) => {
     await page.getByText('First steps').waitFor({ state: 'detached' })
   })
 
+  it('sends its first mail without a mail server, by a domain of the simulator', async () => {
+    const { world, newPerson, open } = scene()
+    const tenant = await world.newTenant('Without a mail server')
+    const person = await newPerson('owner', { tenantIds: [tenant.tenantId] })
+    const page = await open(`/app/t/${tenant.tenantId}`, { person })
+    const dialog = page.getByRole('dialog')
+    await page.getByText('add a domain of the simulator').waitFor()
+    await page.getByRole('link', { name: 'Domains' }).click()
+    await page.getByRole('button', { name: 'Add a domain' }).first().click()
+    await dialog.getByLabel('Domain').fill('shop.test')
+    await dialog.getByRole('combobox').click()
+    await page.getByRole('option', { name: 'simulator' }).click()
+    await dialog.getByRole('button', { name: 'Add a domain' }).click()
+    await page.getByRole('heading', { level: 1, name: 'shop.test' }).waitFor()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    const current = page.locator('[aria-current=step]')
+    await current.getByRole('button', { name: 'Send a test mail' }).click()
+    await dialog.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('status').getByText('Delivered').waitFor()
+  })
+
   it('fills in what a provider is known to want, in whichever order the form is filled', async () => {
     const { world, newPerson, open } = scene()
     const tenant = await world.newTenant('Writers by Gmail')

@@ -44,7 +44,8 @@ export const words = defineWords(
     startLead: 'Four steps to the first event at your own system.',
     hideSteps: 'Hide',
     stepMailer: 'Add a mailer',
-    stepMailerHelp: 'Your SMTP server or mail account. All mail goes out through it.',
+    stepMailerHelp:
+      'Your SMTP server or mail account. To try without one, add a domain of the simulator.',
     stepSend: 'Send a mail',
     stepSendHelp: 'A test mail to you. Programs send by the API.',
     stepSendDo: 'Send a test mail',
@@ -97,7 +98,8 @@ export const words = defineWords(
     startLead: 'Vier Schritte zum ersten Ereignis bei Ihrem eigenen System.',
     hideSteps: 'Ausblenden',
     stepMailer: 'Mailer hinzufügen',
-    stepMailerHelp: 'Ihr SMTP-Server oder Mailkonto. Darüber gehen alle Mails hinaus.',
+    stepMailerHelp:
+      'Ihr SMTP-Server oder Mailkonto. Zum Ausprobieren ohne: eine Domain des Simulators.',
     stepSend: 'Eine Mail senden',
     stepSendHelp: 'Eine Testmail an Sie. Programme senden über die API.',
     stepSendDo: 'Testmail senden',
