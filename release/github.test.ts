@@ -94,7 +94,8 @@ describe('Dependabot', () => {
   const update = Type.Object(
     {
       'package-ecosystem': Type.Union([Type.Literal('npm'), Type.Literal('github-actions')]),
-      directory: Type.Literal('/'),
+      directory: Type.Optional(Type.Literal('/')),
+      directories: Type.Optional(Type.Array(Type.String({ pattern: '^/' }), { minItems: 1 })),
       schedule: Type.Object(
         {
           interval: Type.Literal('weekly'),
@@ -122,6 +123,15 @@ describe('Dependabot', () => {
   it('has a configuration of the members that it knows', () => {
     expect(errorsOf(shape, config)).toEqual([])
     expect(errorsOf(shape, { ...config, update: [] })).not.toEqual([])
+  })
+
+  it('looks at every lock file of npm', () => {
+    const [npm] = config.updates
+    const locks = readdirSync(root, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+      .map(({ name }) => name)
+      .filter((name) => existsSync(new URL(`${name}/package-lock.json`, root)))
+    expect(npm.directories).toEqual(['/', ...locks.map((name) => `/${name}`)])
   })
 
   it('names packages that exist', () => {
