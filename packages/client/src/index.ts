@@ -24,6 +24,7 @@ export type {
   ReplayWebhookEventsInput,
   RescueEmailsInput,
   RetryEmailsInput,
+  SendBatchInput,
   SendEmailInput,
   SendTestEventInput,
   SetMailerActiveInput,

@@ -41,9 +41,12 @@ import type { RequestOptions } from './core/options.ts'
 import type { Upload } from './core/request.ts'
 import type { WithTimes } from './core/times.ts'
 
-export type SendEmailInput = WithTimes<SendEmailBody, 'send_at'>
+/** An email needs a subject and content, or a stored template. */
+type WithWording<Body extends SendEmailBody> = WithTimes<Body, 'send_at'> &
+  (Required<Pick<SendEmailBody, 'subject' | 'content'>> | { readonly template_id: string })
+export type SendEmailInput = WithWording<SendEmailBody>
 export type SendBatchInput = Omit<SendBatchBody, 'messages'> & {
-  readonly messages: readonly WithTimes<BatchMessageBody, 'send_at'>[]
+  readonly messages: readonly WithWording<BatchMessageBody>[]
 }
 type Filtered = {
   filter?: { startCreatedAt?: string | undefined; endCreatedAt?: string | undefined } | undefined

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { operations, type RelayKind, type SendEmailBody } from '@postrider/contract'
+import { operations, type RelayKind } from '@postrider/contract'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { drop, ok, refusal, reply, startScriptedServer } from '../test/scripted-server.ts'
 import { userAgent, version } from './core/user-agent.ts'
@@ -7,11 +7,13 @@ import {
   Postrider,
   PostriderError,
   type PostriderOptions,
+  type SendBatchInput,
+  type SendEmailInput,
   type UpdateWebhookInput,
 } from './index.ts'
 
 const id = 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'
-const email: SendEmailBody = {
+const email: SendEmailInput = {
   from: { email: 'news@example.com' },
   to: [{ email: 'ada@example.com' }],
   subject: 'Hello',
@@ -898,6 +900,18 @@ describe('the User-Agent of the client', () => {
 describe('the types', () => {
   it('[4.2] have `event` optional on update', () => {
     expectTypeOf<{ active: boolean }>().toExtend<UpdateWebhookInput>()
+  })
+
+  it('have a subject and content, or a template, in each email', () => {
+    const { from, to, subject = '', content = [] } = email
+    const templated = { from, to, template_id: 'tpl_1', template_version: 2 }
+    expectTypeOf({ from, to, subject, content }).toExtend<SendEmailInput>()
+    expectTypeOf(templated).toExtend<SendEmailInput>()
+    expectTypeOf({ from, to }).not.toExtend<SendEmailInput>()
+    expectTypeOf({ from, to, subject }).not.toExtend<SendEmailInput>()
+    expectTypeOf({ from, to, content }).not.toExtend<SendEmailInput>()
+    expectTypeOf({ messages: [email, templated] }).toExtend<SendBatchInput>()
+    expectTypeOf({ messages: [templated, { from, to }] }).not.toExtend<SendBatchInput>()
   })
 
   it('have the documented answers', () => {

@@ -352,7 +352,7 @@ export const exact: [
   IsSame<Answer['ref_id'], string>,
 ] = [true, true, true, true, true]
 
-const email: SendEmailBody = {
+const email: SendEmailInput = {
   from: { email: 'news@example.com' },
   to: [{ email: 'ada@example.com' }],
   subject: 'Hello',
@@ -363,7 +363,9 @@ const postrider = new Postrider({ apiKey: 'pr_key', maxRetries: 1 })
 const { recipients } = await postrider.sendEmail(email, { idempotencyKey: 'order-1234' })
 export const statuses = recipients.map(({ status }) => status === 'queued')
 // @ts-expect-error the sender is missing
-await postrider.sendEmail({ to: email.to, subject: 'Hello', content: email.content })
+await postrider.sendEmail({ to: email.to, subject: 'Hello', content: [] })
+// @ts-expect-error neither a subject nor a template
+await postrider.sendEmail({ from: email.from, to: email.to, content: [] })
 // @ts-expect-error no such type of content
 await postrider.sendEmail({ ...email, content: [{ type: 'text/markdown', value: '' }] })
 // @ts-expect-error no such field of an answer
@@ -388,7 +390,7 @@ import('@postrider/client').then(async (imported) => {
 `
 
 const exactConsumer = `import {
-  Postrider, type Address, type Attachment, type PostriderOptions, type SendEmailBody,
+  Postrider, type Address, type Attachment, type PostriderOptions, type SendEmailInput,
 } from '@postrider/client'
 import { createWebhookHandler, type EventOf } from '@postrider/client/webhooks'
 
@@ -401,7 +403,7 @@ const key: string | undefined = undefined
 const options: PostriderOptions = {
   apiKey: 'pr_key', basePath: process.argv[2], timeout: undefined, maxRetries: undefined,
 }
-const email: SendEmailBody = {
+const email: SendEmailInput = {
   from, to: [from], subject: 'Hello', content: [{ type: 'text/plain', value: '' }],
   custom_args: order, attachments, replyTo: undefined, settings: { open_tracking: undefined },
 }

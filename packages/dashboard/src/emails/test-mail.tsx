@@ -13,6 +13,11 @@ import classes from './emails.module.css'
 import { type Mailers, senderOf } from './use-mailers.ts'
 import { words } from './words.ts'
 
+/** What a mail says: itself, or by a template. */
+export type Wording<Input = SendEmailInput> = Input extends SendEmailInput
+  ? Pick<Input, 'subject' | 'content' | 'template_id' | 'template_version' | 'template_data'>
+  : never
+
 export function TestMail({
   isOpen,
   close,
@@ -23,10 +28,7 @@ export function TestMail({
   readonly close: () => void
   readonly mailers: Mailers
   /** What it says; a sentence of its own, unless given. */
-  readonly mail?: Pick<
-    SendEmailInput,
-    'subject' | 'content' | 'template_id' | 'template_version' | 'template_data'
-  >
+  readonly mail?: Wording
 }) {
   const text = useWords(words)
   const { client, tenantId } = useTenant()

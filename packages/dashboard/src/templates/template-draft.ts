@@ -1,5 +1,6 @@
 /** A template as its form has it. */
-import type { CreateTemplateBody, SendEmailInput, Template } from '@postrider/client'
+import type { CreateTemplateBody, Template } from '@postrider/client'
+import type { Wording } from '../emails/test-mail.tsx'
 
 export interface TemplateDraft {
   readonly name: string
@@ -62,10 +63,7 @@ export function bodyOf(draft: TemplateDraft): DraftBody {
 export function mailOf(
   draft: TemplateDraft,
   stored: Pick<Template, 'template_id' | 'version'> | undefined,
-): Pick<
-  SendEmailInput,
-  'subject' | 'content' | 'template_id' | 'template_version' | 'template_data'
-> {
+): Wording {
   const { sample_data: data = {}, ...written } = bodyOf(draft)
   if (stored === undefined) return { ...written, template_data: data }
   return {
