@@ -18,7 +18,7 @@ import type { Networks } from '../../egress/address-policy.ts'
 import { ApiError, validationError } from '../../errors.ts'
 import { newUlid } from '../../ids.ts'
 import type { FailureBudget } from '../../limits/failure-budget.ts'
-import { isSameSecret } from '../../secrets/same-secret.ts'
+import { createSecretCheck } from '../../secrets/same-secret.ts'
 import { continueTrace } from '../../trace.ts'
 import type { SpanAttributes, Tracing } from '../../tracing/span.ts'
 import { identifyTenant, type OperatorAccess, tenantHeader } from '../act-for-tenant.ts'
@@ -189,7 +189,7 @@ export function admitSlowBodiesAgain(app: FastifyInstance, monotonicMs: () => nu
 /** Adds to each route the guard that it declares. */
 export function guardRoutes(app: FastifyInstance, guards: Guards): void {
   const { adminToken, monotonicMs } = guards
-  const isAdmin = (given: string) => adminToken !== undefined && isSameSecret(given, adminToken)
+  const isAdmin = adminToken === undefined ? () => false : createSecretCheck(adminToken)
   app.decorateRequest('person', undefined)
   app.addHook('onRoute', (route) => {
     const byKey = guardOf(route.config?.auth, route.config?.scopes ?? [], route.url)
