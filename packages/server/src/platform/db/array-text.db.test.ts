@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { arrayText, nullableArrayText, plainArrayText, textArray } from './array-text.ts'
+import {
+  arrayText,
+  bytesArray,
+  nullableArrayText,
+  plainArrayText,
+  textArray,
+} from './array-text.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -60,6 +66,19 @@ it('writes any texts so that PostgreSQL reads the same', async () => {
         [textArray(values)],
       )
       expect(rows).toEqual([{ value: values }])
+    }),
+  )
+})
+
+it('writes any bytes so that PostgreSQL reads the same', async () => {
+  const bytes = fc.uint8Array({ maxLength: 50 }).map((octets) => Buffer.from(octets))
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.option(bytes), { maxLength: 20 }), async (values) => {
+      const { rows } = await database.db.query<{ value: unknown }>(
+        'select value from unnest($1::bytea[]) as value',
+        [bytesArray(values)],
+      )
+      expect(rows).toEqual(values.map((value) => ({ value })))
     }),
   )
 })

@@ -1,7 +1,13 @@
 /** The front door of the database layer: pool, transactions, inserts, group commit, migrations, leases. */
 
 export { type BucketSweep, createBucketSweep } from '../work/bucket-sweep.ts'
-export { arrayText, nullableArrayText, plainArrayText, textArray } from './array-text.ts'
+export {
+  arrayText,
+  bytesArray,
+  nullableArrayText,
+  plainArrayText,
+  textArray,
+} from './array-text.ts'
 export { type Commits, watchCommits } from './commits.ts'
 export { createDb, type DbOptions } from './db.ts'
 export { type Durability, durability } from './durability.ts'

@@ -4,7 +4,16 @@
  */
 import { addressKeyOf } from '@postrider/mail'
 import { isDomainMailer } from '../../mailers/index.ts'
-import { bucketOf, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
+import {
+  arrayText,
+  bucketOf,
+  bytesArray,
+  nullableArrayText,
+  type Queryable,
+  type Statement,
+  statement,
+  textArray,
+} from '../../platform/db/index.ts'
 import { dayOfUlid, isTestId } from '../../platform/ids.ts'
 import { insertOwnData } from '../own-data/own-data-store.ts'
 import { domainFirst, isBulk, isScheduled, messageIdOf, type NewEmail } from '../record/email.ts'
@@ -48,133 +57,131 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
   const queued = scheduled.length === 0 ? emails : emails.filter((e) => !isForLater(e))
   const own = emails.flatMap(toOwnData)
   await Promise.all([
-    ...insertEmailRows(tx, emails),
-    insertRows(tx, {
-      name: 'sending.insert_recipient',
-      into: 'sending_recipient',
-      columns: [
-        'tenant_id',
-        'ref_id',
-        'n',
-        'day',
-        'email',
-        'address_key',
-        'type',
-        'status',
-        'message_id',
-        'created_at',
-      ],
-      rows: emails.flatMap(toRecipientRows),
-    }),
+    insertEmailRows(tx, emails),
+    insertRecipients(tx, emails.flatMap(toRecipientRows)),
     insertStopped(tx, emails.flatMap(toSuppressed)),
-    insertQueueRows(tx, 'sending_queue', queued),
-    insertQueueRows(tx, 'sending_scheduled', scheduled),
+    insertPlaces(tx, INSERT_QUEUED, queued.flatMap(toPlaces)),
+    insertPlaces(tx, INSERT_SCHEDULED, scheduled.flatMap(toPlaces)),
     insertLinks(tx, emails.flatMap(toLinks)),
     insertOwnData(tx, own),
     insertUnsubscribable(tx, emails.flatMap(toUnsubscribable)),
   ])
 }
 
-const EMAIL_COLUMNS = [
-  'tenant_id',
-  'ref_id',
-  'day',
-  'mailer_id',
-  'from_email',
-  'subject',
-  'campaign_id',
-  'custom_args',
-  'content',
-  'attachments',
-  'max_attempts',
-  'expires_at',
-  'traceparent',
-  'created_at',
-  'content_bytes',
-  'queued_at',
-  'template_id',
-  'template_version',
-  'message_id',
-]
+const INSERT_EMAILS = statement(
+  'sending.insert_emails',
+  `insert into sending_email
+     (tenant_id, ref_id, day, mailer_id, from_email, subject, content, content_bytes, max_attempts,
+      expires_at, traceparent, created_at, attachments, campaign_id, custom_args, message_id, template_id,
+      template_version, queued_at, has_own)
+   select e.tenant_id, e.ref_id, e.day, e.mailer_id, e.from_email, e.subject, e.content, e.content_bytes,
+          e.max_attempts, e.expires_at, e.traceparent, e.created_at, e.attachments, e.campaign_id,
+          e.custom_args::json, e.message_id, e.template_id, e.template_version, e.queued_at, e.has_own
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::text[], $6::text[], $7::bytea[],
+            $8::integer[], $9::smallint[], $10::timestamptz[], $11::text[], $12::timestamptz[],
+            $13::bytea[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
+            $19::timestamptz[], $20::boolean[])
+       as e (tenant_id, ref_id, day, mailer_id, from_email, subject, content, content_bytes, max_attempts,
+             expires_at, traceparent, created_at, attachments, campaign_id, custom_args, message_id,
+             template_id, template_version, queued_at, has_own)`,
+)
 
-/** Those with data of recipients' own by themselves, so that all others do not pay for the column. */
-function insertEmailRows(tx: Queryable, emails: readonly AcceptedEmail[]): Promise<unknown>[] {
-  const [plain, own] = [emails.filter((e) => !hasOwn(e)), emails.filter(hasOwn)]
-  const into = 'sending_email'
-  const columns = EMAIL_COLUMNS
-  const inserts = []
-  if (plain.length > 0) {
-    const rows = plain.map(toEmailRow)
-    inserts.push(insertRows(tx, { name: 'sending.insert_email', into, columns, rows }))
-  }
-  if (own.length > 0)
-    inserts.push(
-      insertRows(tx, {
-        ...{ name: 'sending.insert_own_email', into },
-        columns: [...columns, 'has_own'],
-        rows: own.map((e) => [...toEmailRow(e), true]),
-      }),
-    )
-  return inserts
+async function insertEmailRows(tx: Queryable, emails: readonly AcceptedEmail[]): Promise<void> {
+  const { column, rare } = columnsOf(emails)
+  await tx.query(INSERT_EMAILS, [
+    column((e) => e.tenantId),
+    column((e) => e.refId),
+    column((e) => dayOfUlid(e.refId)),
+    column((e) => e.mailerId),
+    textArray(emails.map((e) => e.email.content.from.address)),
+    textArray(emails.map((e) => e.email.content.subject)),
+    bytesArray(emails.map((e) => e.stored.content)),
+    column((e) => e.contentBytes),
+    column((e) => e.email.maxAttempts),
+    // What a rescue gives anew: as long as it was to be tried, without what it waited for its time.
+    column((e) => later(e.createdAt, e.email.expiresInMs).toISOString()),
+    textArray(emails.map((e) => e.traceparent)),
+    column((e) => e.createdAt.toISOString()),
+    rare((e) => e.stored.attachments, bytesArray),
+    rare((e) => e.email.campaignId ?? null, textArray),
+    rare(({ email: { customArgs: args } }) => args && JSON.stringify(args), textArray),
+    rare((e) => e.email.raw?.messageId ?? null, textArray),
+    rare((e) => e.email.template?.templateId ?? null, textArray),
+    rare((e) => e.email.template?.version ?? null, nullableArrayText),
+    rare((e) => (isForLater(e) ? dueAtOf(e).toISOString() : null), nullableArrayText),
+    rare((e) => (e.email.own === undefined ? null : true), nullableArrayText),
+  ])
 }
 
-function hasOwn({ email }: AcceptedEmail): boolean {
-  return email.own !== undefined
+/** `rare`: null where no row has a value, which the server fills in for as many rows as there are. */
+function columnsOf<Row>(rows: readonly Row[]) {
+  return {
+    column: (of: (row: Row) => string | number | boolean) => arrayText(rows.map(of)),
+    rare<Value>(of: (row: Row) => Value | null, toArray: (values: (Value | null)[]) => unknown) {
+      const values = rows.map(of)
+      return values.every((value) => value === null) ? null : toArray(values)
+    },
+  }
 }
 
 function toOwnData({ tenantId, refId, email: { own } }: AcceptedEmail) {
   return own === undefined ? [] : [{ tenantId, refId, own }]
 }
 
-async function insertQueueRows(
-  tx: Queryable,
-  into: 'sending_queue' | 'sending_scheduled',
-  emails: readonly AcceptedEmail[],
-): Promise<void> {
-  if (emails.length === 0) return
-  await insertRows(tx, {
-    name: into.replace('_', '.insert_'),
-    into,
-    columns: [
-      'tenant_id',
-      'ref_id',
-      'n',
-      'mailer_id',
-      'bucket',
-      'due_at',
-      'max_attempts',
-      'expires_at',
-      'content_bytes',
-      'is_bulk',
-    ],
-    rows: emails.flatMap(toQueueRows),
-  })
+const INSERT_RECIPIENTS = statement(
+  'sending.insert_recipients',
+  `insert into sending_recipient
+     (tenant_id, ref_id, n, day, email, address_key, type, status, message_id, created_at)
+   select * from unnest($1::text[], $2::text[], $3::smallint[], $4::date[], $5::text[], $6::text[],
+     $7::text[], $8::text[], $9::text[], $10::timestamptz[])`,
+)
+
+async function insertRecipients(tx: Queryable, rows: readonly RecipientRow[]): Promise<void> {
+  const { column } = columnsOf(rows)
+  await tx.query(INSERT_RECIPIENTS, [
+    column((r) => r.tenantId),
+    column((r) => r.refId),
+    column((r) => r.n),
+    column((r) => r.day),
+    textArray(rows.map((r) => r.email)),
+    textArray(rows.map((r) => r.addressKey)),
+    column((r) => r.type),
+    column((r) => r.status),
+    textArray(rows.map((r) => r.messageId)),
+    column((r) => r.createdAt),
+  ])
 }
 
-function toEmailRow(e: AcceptedEmail): unknown[] {
-  const { content, campaignId, customArgs, maxAttempts, template } = e.email
-  return [
-    e.tenantId,
-    e.refId,
-    dayOfUlid(e.refId),
-    e.mailerId,
-    content.from.address,
-    content.subject,
-    campaignId ?? null,
-    customArgs === null ? null : JSON.stringify(customArgs),
-    e.stored.content,
-    e.stored.attachments,
-    maxAttempts,
-    // What a rescue gives anew: as long as it was to be tried, without what it waited for its time.
-    new Date(e.createdAt.getTime() + e.email.expiresInMs),
-    e.traceparent,
-    e.createdAt,
-    e.contentBytes,
-    isForLater(e) ? dueAtOf(e) : null,
-    template?.templateId ?? null,
-    template?.version ?? null,
-    e.email.raw?.messageId ?? null,
-  ]
+const insertingPlaces = (into: 'sending_queue' | 'sending_scheduled') =>
+  statement(
+    into.replace('_', '.insert_'),
+    `insert into ${into}
+       (tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes, is_bulk)
+     select * from unnest($1::text[], $2::text[], $3::smallint[], $4::text[], $5::smallint[],
+       $6::timestamptz[], $7::smallint[], $8::timestamptz[], $9::integer[], $10::boolean[])`,
+  )
+const INSERT_QUEUED = insertingPlaces('sending_queue')
+const INSERT_SCHEDULED = insertingPlaces('sending_scheduled')
+
+async function insertPlaces(
+  tx: Queryable,
+  inserting: Statement,
+  rows: readonly Place[],
+): Promise<void> {
+  if (rows.length === 0) return
+  const { column } = columnsOf(rows)
+  await tx.query(inserting, [
+    column((r) => r.tenantId),
+    column((r) => r.refId),
+    column((r) => r.n),
+    column((r) => r.mailerId),
+    column((r) => r.bucket),
+    column((r) => r.dueAt),
+    column((r) => r.maxAttempts),
+    column((r) => r.expiresAt),
+    column((r) => r.contentBytes),
+    column((r) => r.isBulk),
+  ])
 }
 
 function toLinks({ tenantId, refId, email: { links } }: AcceptedEmail): EmailLinks[] {
@@ -192,26 +199,26 @@ function isForLater({ refId, email }: AcceptedEmail): boolean {
   return isScheduled(refId, email)
 }
 
-function toRecipientRows(e: AcceptedEmail): unknown[][] {
-  const { tenantId, refId, email, createdAt } = e
+type RecipientRow = ReturnType<typeof toRecipientRows>[number]
+
+function toRecipientRows(e: AcceptedEmail) {
+  const { tenantId, refId, email } = e
   const day = dayOfUlid(refId)
+  const createdAt = e.createdAt.toISOString()
   const suppressed = new Set(e.suppressed)
   const status = isScheduled(refId, email) ? 'scheduled' : 'queued'
-  return email.recipients.map((recipient, n) => [
-    tenantId,
-    refId,
-    n,
-    day,
-    recipient.email,
-    domainFirst(addressKeyOf(recipient.address)),
-    recipient.type,
-    suppressed.has(n) ? 'suppressed' : status,
+  return email.recipients.map((recipient, n) => ({
+    ...{ tenantId, refId, n, day, createdAt },
+    email: recipient.email,
+    addressKey: domainFirst(addressKeyOf(recipient.address)),
+    type: recipient.type,
+    status: suppressed.has(n) ? 'suppressed' : status,
     // A sending domain's provider has an id of its own, and of what is not sent there is none.
-    suppressed.has(n) || isDomainMailer(e.mailerId)
-      ? ''
-      : (email.raw?.messageId ?? messageIdOf(refId, n, email.content.from.address)),
-    createdAt,
-  ])
+    messageId:
+      suppressed.has(n) || isDomainMailer(e.mailerId)
+        ? ''
+        : (email.raw?.messageId ?? messageIdOf(refId, n, email.content.from.address)),
+  }))
 }
 
 function toSuppressed({ tenantId, refId, suppressed }: AcceptedEmail): StoppedRecipient[] {
@@ -219,30 +226,27 @@ function toSuppressed({ tenantId, refId, suppressed }: AcceptedEmail): StoppedRe
   return suppressed.map((n) => ({ tenantId, refId, n, day, status: 'suppressed' }))
 }
 
-function toQueueRows(e: AcceptedEmail): unknown[][] {
-  const bucket = bucketOf(e.mailerId)
+type Place = ReturnType<typeof toPlaces>[number]
+
+function toPlaces(e: AcceptedEmail) {
+  const { tenantId, refId, mailerId, contentBytes } = e
+  const { maxAttempts, expiresInMs, recipients } = e.email
   const dueAt = dueAtOf(e)
-  const expiresAt = expiryOf(e)
+  const shared = {
+    ...{ tenantId, refId, mailerId, contentBytes, maxAttempts },
+    bucket: bucketOf(mailerId),
+    dueAt: dueAt.toISOString(),
+    expiresAt: later(dueAt, expiresInMs).toISOString(),
+    isBulk: isBulk(e.email),
+  }
   const suppressed = new Set(e.suppressed)
-  const row = (n: number) => [
-    e.tenantId,
-    e.refId,
-    n,
-    e.mailerId,
-    bucket,
-    dueAt,
-    e.email.maxAttempts,
-    expiresAt,
-    e.contentBytes,
-    isBulk(e.email),
-  ]
-  return e.email.recipients.flatMap((_, n) => (suppressed.has(n) ? [] : [row(n)]))
+  return recipients.flatMap((_, n) => (suppressed.has(n) ? [] : [{ ...shared, n }]))
 }
 
 function dueAtOf({ createdAt, email: { sendAt } }: AcceptedEmail): Date {
   return sendAt !== undefined && sendAt > createdAt ? sendAt : createdAt
 }
 
-function expiryOf(e: AcceptedEmail): Date {
-  return new Date(dueAtOf(e).getTime() + e.email.expiresInMs)
+function later(time: Date, ms: number): Date {
+  return new Date(time.getTime() + ms)
 }
