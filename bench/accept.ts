@@ -28,6 +28,7 @@ export async function measureAccept(o: BenchOrder): Promise<void> {
     receiverPort: await receiver.call('port'),
     connections: 16,
     logLevel: o.logLevel,
+    profileDir: o.profileDir,
   })
   o.stopAtEnd(() => service.stop())
   const order = {
