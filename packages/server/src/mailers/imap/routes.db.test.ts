@@ -365,6 +365,8 @@ describe('configureIMAP: 422', () => {
   ])('[contract 3.3] answers mailer_unreachable: %s', async (_, change, message) => {
     const answer = await configure({ config: config({ ...change }) })
     expect(answer).toMatchObject({ status: 422, body: { code: 'mailer_unreachable', message } })
+    const faults = 'host' in change ? [{ path: '/config/host', message }] : undefined
+    expect(answer.body.errors).toEqual(faults)
   })
 
   it.each([

@@ -99,8 +99,12 @@ describe('the message of a failed login check', () => {
   })
 
   it('names what a tenant can fix', async () => {
+    const message = "The mail server's host name could not be found"
     const gone = await told({ host: 'mail.example.test', port: 25, lookup: 'ENOTFOUND' })
-    expect(gone).toMatchObject(unreachable("The mail server's host name could not be found"))
+    expect(gone).toMatchObject({
+      ...unreachable(message),
+      errors: [{ path: '/config/host', message }],
+    })
     const plain = await toldOf((socket) => socket.write('220 hello\r\n'), 'SSL')
     expect(plain).toMatchObject(unreachable('The mail server does not speak TLS on this port'))
     const tls = { mode: 'implicit', key: pem('expired.key'), cert: pem('expired.pem') } as const

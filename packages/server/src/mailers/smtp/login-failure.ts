@@ -21,11 +21,17 @@ const UNREACHABLE = 'Could not connect to the mail server'
 export function loginFailure(failure: SmtpFailure): ApiError {
   const { stage, reply } = failure
   if (reply === undefined || reply.code < 400)
-    return new ApiError('mailer_unreachable', { message: sentenceOf(failure) })
+    return mailerUnreachable(sentenceOf(failure), categoryOf(failure))
   const said = printable(reply.text)
   return stage === 'auth'
     ? new ApiError('mailer_auth_failed', { message: `The mail server rejected the login: ${said}` })
     : new ApiError('mailer_unreachable', { message: `${UNREACHABLE} (${stage}): ${said}` })
+}
+
+/** A name that leads nowhere is the fault of its field. */
+export function mailerUnreachable(message: string, category?: string): ApiError {
+  const errors = category === 'host_not_found' ? [{ path: '/config/host', message }] : undefined
+  return new ApiError('mailer_unreachable', { message, ...(errors && { errors }) })
 }
 
 /** What the tenant can fix, or look up anywhere. */
@@ -38,13 +44,17 @@ const TOLD: ReadonlySet<FailureCategory> = new Set([
   'tls_wrong_port',
 ])
 
-export function sentenceOf({ stage, systemCode }: SmtpFailure): string {
-  if (systemCode === undefined) return UNREACHABLE
-  const { category } = classifyFailure({ stage, systemCode })
+function categoryOf({ stage, systemCode }: SmtpFailure): FailureCategory | undefined {
+  return systemCode === undefined ? undefined : classifyFailure({ stage, systemCode }).category
+}
+
+export function sentenceOf(failure: SmtpFailure): string {
+  const category = categoryOf(failure)
+  if (category === undefined) return UNREACHABLE
   if (category === 'protocol_error') return `${UNREACHABLE}: it does not speak SMTP on this port`
   if (!TOLD.has(category)) return UNREACHABLE
   const isCertificate = category.startsWith('tls_certificate')
-  return failedReasonOf(category) + (isCertificate ? ` (${systemCode})` : '')
+  return failedReasonOf(category) + (isCertificate ? ` (${failure.systemCode})` : '')
 }
 
 /** A server's words in one line: C0, C1 and directional controls escaped, the rest as it is. */

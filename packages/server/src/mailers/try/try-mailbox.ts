@@ -35,7 +35,7 @@ export async function tryMailbox(
 }
 
 /** Of a field, what is wrong with it. */
-function sentenceOf({ message, errors }: ApiError): string {
+function sentenceOf({ code, message, errors }: ApiError): string {
   const [first] = errors ?? []
-  return first === undefined ? message : `The host ${first.message}`
+  return code === 'validation_failed' && first !== undefined ? `The host ${first.message}` : message
 }

@@ -50,7 +50,7 @@ export async function resolveHost(
 
 /** Of a host that is refused for its address. */
 export const notReachable =
-  'is not publicly reachable; the operator can allow its network with POSTRIDER_ALLOW_NETWORKS'
+  'is not publicly reachable; the operator can allow its network with POSTRIDER_ALLOW_NETWORKS, such as 127.0.0.0/8 or 10.1.2.0/24'
 
 export function refused(host: string): EgressError {
   return new EgressError('address_refused', `${printable(host)} ${notReachable}`)

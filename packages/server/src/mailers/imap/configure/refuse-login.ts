@@ -6,7 +6,7 @@
 import { classifyImapFailure, type ImapFailure } from '@postrider/mail'
 import { notReachable } from '../../../platform/egress/index.ts'
 import { ApiError, validationError } from '../../../platform/errors.ts'
-import { printable } from '../../smtp/login-failure.ts'
+import { mailerUnreachable, printable } from '../../smtp/login-failure.ts'
 
 const UNREACHABLE = 'Could not connect to the mail server'
 
@@ -48,5 +48,5 @@ export function refusalOfImap(failure: ImapFailure): ApiError {
     return new ApiError('mailer_unreachable', { message: failure.message ?? failedReason })
   const sentence = TOLD.has(category) ? failedReason : UNREACHABLE
   const message = isCertificate ? `${sentence} (${systemCode})` : sentence
-  return new ApiError('mailer_unreachable', { message })
+  return mailerUnreachable(message, category)
 }
