@@ -48,6 +48,7 @@ let database: TestDatabase
 let app: App
 let base: string
 let tenantId: string
+let strangerId: string
 /** By role, with and without the content of mail. */
 const people: Credentials = new Map()
 const keys: Credentials = new Map()
@@ -61,6 +62,7 @@ beforeAll(async () => {
   base = `http://${host}:${port}`
   const tenant = await createTenant({ db }, { name: 'Acme' })
   tenantId = tenant.tenantId
+  strangerId = (await createTenant({ db }, { name: 'Stranger' })).tenantId
   for (const role of userRoles)
     for (const content of [true, false])
       people.set(`${role} ${content}`, await session(role, content))
@@ -87,19 +89,27 @@ async function session(role: UserRole, content: boolean): Promise<Headers> {
   return { cookie: `postrider_session=${token}`, 'x-postrider-session': '1', origin: base }
 }
 
-/** The status alone: a stream would not end. Nothing is named that exists, so nothing is changed. */
-async function statusOf(
-  { method, path }: { readonly method: string; readonly path: string },
+interface Called {
+  readonly method: string
+  readonly path: string
+}
+
+const statusOf = async (operation: Called, headers: Headers, prefix = '') =>
+  (await headOf(operation, headers, prefix)).status
+
+/** The head alone: a stream would not end. Nothing is named that exists, so nothing is changed. */
+async function headOf(
+  { method, path }: Called,
   headers: Headers,
-  prefix = '',
-): Promise<number> {
+  prefix: string,
+): Promise<Response> {
   const response = await fetch(base + prefix + path.replaceAll(/\{\w+\}/g, 'x'), {
     method,
     headers: { 'x-postrider-tenant': tenantId, ...headers },
     ...(method === 'GET' ? {} : { body: 'no JSON' }),
   })
   await response.body?.cancel()
-  return response.status
+  return response
 }
 
 const isLetIn = (status: number) => status !== 401 && status !== 403
@@ -158,6 +168,39 @@ describe('every operation', () => {
     expect(await statusOf(operation, token, '/ui/api')).toBe(401)
     expect(isLetIn(await statusOf(operation, token))).toBe(true)
   })
+
+  it.each(ids)('%s is closed to members of another tenant, and kept by no browser', async (id) => {
+    const operation = operations[id]
+    for (const role of ['owner', 'developer', 'support', 'viewer'] as const) {
+      const member = people.get(`${role} true`) ?? {}
+      const head = await headOf(
+        operation,
+        { ...member, 'x-postrider-tenant': strangerId },
+        '/ui/api',
+      )
+      expect([role, head.status]).toEqual([role, 403])
+      expect(head.headers.get('cache-control')).toContain('no-store')
+      expect(head.headers.get('access-control-allow-origin')).toBeNull()
+    }
+  })
+
+  it.each(ids.filter((id) => operations[id].method !== 'GET'))(
+    '%s is closed to what a page elsewhere sends with the cookie',
+    async (id) => {
+      const operation = operations[id]
+      const { cookie = '' } = people.get('operator true') ?? {}
+      const session = { 'x-postrider-session': '1' }
+      const forged: readonly Headers[] = [
+        { cookie },
+        { cookie, origin: base },
+        { cookie, ...session },
+        { cookie, ...session, origin: 'https://evil.test' },
+        { cookie, ...session, origin: 'null' },
+      ]
+      for (const headers of forged)
+        expect([headers, await statusOf(operation, headers, '/ui/api')]).toEqual([headers, 403])
+    },
+  )
 })
 
 it.each(Object.values(operations).filter(({ auth }) => auth === 'session'))(
