@@ -35,10 +35,10 @@ const forSeconds: Part['args'] = ({ seconds, seed }) => [
   '--seed',
   seed,
 ]
-/** By the function that chooses among their cases (`packages/testkit/src/cases.ts`). */
+/** By the functions that choose among cases (`packages/testkit/src/cases.ts`), or among themes of the dashboard. */
 const filesWithCases = () =>
   globSync(['packages/*/{src,test}/**/*.test.ts', 'e2e/**/*.test.ts']).filter((file) =>
-    readFileSync(file, 'utf8').includes('casesOf('),
+    /\b(?:casesOf|findBarriers)\(/.test(readFileSync(file, 'utf8')),
   )
 const PARTS: Readonly<Record<string, Part>> = {
   parsers: { script: 'packages/server/test/bombs/soak-main.ts', args: forSeconds },

@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { browserHindrance } from '../browser.ts'
-import { type OpenOptions, settle } from './scene.ts'
+import type { OpenOptions } from './scene.ts'
 import { fillIn, type Screen, screens } from './screens.ts'
 import { createStory, type Story } from './story.ts'
 
@@ -54,7 +54,6 @@ export function describeTour(
       it.each(screens)(`$name ${o.title}`, async ({ path, as }) => {
         const page = await visit(fillIn(path, story.ids), as)
         await page.getByRole('heading', { level: 1 }).waitFor()
-        await settle(page)
         await o.check(page)
       })
     },
