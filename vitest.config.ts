@@ -27,6 +27,7 @@ const builds = [
   'release/release.slow.test.ts',
   'site/test/*.slow.test.ts',
   'packages/client/test/package.slow.test.ts',
+  'scripts/build-dashboard.slow.test.ts',
 ]
 const globalSetup = ['packages/server/test/global-setup.ts']
 const ofProcesses = {
@@ -59,7 +60,7 @@ const LONGEST = new RegExp(
     '/e2e/(?:traces|start|refused-start|send-queue|reference|first-user|inbound)\\.test',
     '/e2e/dashboard/(?:screens|long-lists|roles|operator|mailers|login|hostile)\\.test',
     '/server/test/bombs/',
-    '/(?:[a-z]+-plans|find-logs|build-dashboard)\\.slow\\.test',
+    '/(?:[a-z]+-plans|find-logs)\\.slow\\.test',
   ].join('|'),
 )
 class LongestFirst extends BaseSequencer {
