@@ -126,6 +126,9 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     await app.start()
     // Only now: a key that is made and then not shown, because the port is taken, is lost.
     const newApiKey = await makeFirstKey(app, config)
+    // Before it says that it has started: from then on it outlives its database.
+    const hasTenant = await hasAnyTenant(app.db)
+    const setupUrl = await makeSetupLink(app, config)
     const { host, port } = app.address()
     const inbound = app.inboundAddress()
     log.info({ host, port, inbound_port: inbound?.port, roles: rolesOf(config) }, 'service.started')
@@ -138,8 +141,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
         hasDashboard: config.dashboard === 'on',
         dataDir: embedded === undefined ? undefined : config.dataDir,
         apiKey: newApiKey,
-        hasTenant: await hasAnyTenant(app.db),
-        setupUrl: await makeSetupLink(app, config),
+        ...{ hasTenant, setupUrl },
         command: commandOf(readEnv()),
       }),
     )
