@@ -108,6 +108,8 @@ async function run(): Promise<void> {
   say('Starting the service on an embedded PostgreSQL; the first start makes its database ...')
   const apiKey = `demo-${randomBytes(24).toString('hex')}`
   const service = await startService({
+    // A small or busy machine takes longer than a test may.
+    readyTimeoutMs: 120_000,
     env: {
       DATA_DIR: dataDir,
       // Links in mail name it.
