@@ -30,7 +30,9 @@ interface AppOptions {
 }
 
 /** What programs do not read. Licences stay. */
-const NEEDLESS = /\.(?:map|d\.[cm]?ts)$|^\.package-lock\.json$|^\.bin$/
+const NEEDLESS = /\.(?:map|d\.[cm]?ts|tsbuildinfo)$|^\.package-lock\.json$|^\.bin$/
+/** Packages bring tests with keys and archives of their own, which scanners of images report. */
+const NEEDLESS_FOLDERS = /^(?:\.github|__tests__|tests?|bench|benchmarks?|docs|examples?)$/
 
 /** The dashboard must have been built. Needs npm and its registry. */
 export async function buildApp({ arch, outDir, hasPostgres }: AppOptions): Promise<void> {
@@ -71,8 +73,10 @@ function fetchNode(arch: Arch, outDir: string): void {
 function removeNeedless(dir: string): void {
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
     const path = join(dir, entry.name)
-    if (NEEDLESS.test(entry.name)) rmSync(path, { recursive: true })
-    else if (entry.isDirectory()) removeNeedless(path)
+    const isFolder = entry.isDirectory()
+    if (NEEDLESS.test(entry.name) || (isFolder && NEEDLESS_FOLDERS.test(entry.name)))
+      rmSync(path, { recursive: true })
+    else if (isFolder) removeNeedless(path)
   }
 }
 

@@ -116,6 +116,14 @@ describe.skipIf(lacking !== undefined)('the container image', () => {
     expect(open.map((line) => line.replace(/^.* /, ''))).toEqual(['tmp/'])
   })
 
+  it('has no tests, keys or maps of the packages in it', () => {
+    const paths = image.layers.flatMap(({ files }) => files.map((line) => line.split(' ').at(-1)))
+    expect(paths).toContain('usr/lib/postrider/app/node_modules/fastify/package.json')
+    const needless =
+      /\/(?:\.github|__tests__|tests?)\/|\.(?:key|map|tsbuildinfo|d\.ts)$|\/\.(?:env|npmrc)$/
+    expect(paths.filter((path) => needless.test(path ?? ''))).toEqual([])
+  })
+
   it('lists all its parts with their licences, as CycloneDX', () => {
     const sbom = JSON.parse(readFileSync(join(image.root, SBOM), 'utf8'))
     expect(faultsOf(sbom)).toEqual([])

@@ -1,6 +1,7 @@
 /** The packages as npm installs them: without install scripts, read-only, for any user, on the oldest Node.js. */
 import { execFile, spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   chownSync,
   cpSync,
   mkdirSync,
@@ -107,11 +108,27 @@ describe('the installed service', () => {
     expect(statSync(join(dataDir, '.postrider')).uid).toBe(statSync(dataDir).uid)
   })
 
+  it('says whose the data directory is when it may not write there', async () => {
+    const isRoot = process.getuid?.() === 0
+    const dataDir = newFolder()
+    chmodSync(dataDir, isRoot ? 0o755 : 0o555)
+    const running = await start({ dataDir, uid: isRoot ? NOBODY : undefined })
+    expect(await running.exited).toEqual({ code: 1, signal: null })
+    expect(running.lines.join('\n')).toMatch(
+      /could not start: The data directory \S+ cannot be used: the user \d+ may not make it/,
+    )
+  })
+
   it('runs on the oldest Node.js that package.json names', async () => {
     const { engines } = JSON.parse(readFileSync(join(modules, 'postrider/package.json'), 'utf8'))
     const { stdout } = spawnSync(oldestNode, ['--version'], { encoding: 'utf8' })
     expect(engines.node).toBe(`>=${stdout.slice(1).trim()}`)
-    await expectMail(await start({ dataDir: newFolder(), node: oldestNode }))
+    const dataDir = newFolder()
+    await expectMail(await start({ dataDir, node: oldestNode }))
+    const doctor = spawnSync(oldestNode, [programs.cli, 'doctor'], {
+      ...{ cwd: dataDir, encoding: 'utf8' },
+    })
+    expect(doctor.stdout).toMatch(/^ok +node .*^Fit to run\./ms)
   })
 
   it('says on an older Node.js which one it needs', () => {
