@@ -12,7 +12,7 @@ export interface RawClient {
   /** One byte every so many milliseconds, until they are sent or the peer has had enough. */
   drip(bytes: string | Buffer, everyMs: number): Promise<void>
   /** Resolves with all that came up to now, once there is a match, and forgets it. */
-  see(pattern: RegExp): Promise<string>
+  see(pattern: RegExp, timeoutMs?: number): Promise<string>
   /** Sends a line and resolves with the SMTP reply to it, of one line or several. */
   ask(line: string): Promise<string>
   /** Came, and was not yet seen. */
@@ -59,10 +59,11 @@ export function toRawClient(socket: Socket): RawClient {
   socket.on('end', () => onEnd('fin'))
   socket.on('close', () => onEnd('reset'))
 
-  const see = async (pattern: RegExp): Promise<string> => {
+  const see = async (pattern: RegExp, timeoutMs?: number): Promise<string> => {
     const describe = (): string =>
       `no ${pattern} (${ended ?? 'open'}) in ${received.slice(0, SHOWN)}`
-    await changed.until(() => pattern.test(received) || ended !== undefined, { describe })
+    const isOver = () => pattern.test(received) || ended !== undefined
+    await changed.until(isOver, { describe, timeoutMs })
     if (!pattern.test(received)) throw new Error(describe())
     const seen = received
     received = ''
