@@ -170,12 +170,17 @@ export async function findMessage(
 const OF_KEYS = (alias: string, id: string) =>
   `${alias}.tenant_id = k.tenant_id and ${alias}.${id} and ${alias}.day = k.day and ${alias}.day = any($3::date[])`
 
+// One probe of each index for each message, whatever the statistics say of the tables: they know little of a day
+// that has just begun, and another order of the joins reads all that the tenant received on it.
 const LOAD = statement(
   'inbound.load_messages',
   `select ${COLUMNS}, r.raw
      from unnest($1::text[], $2::text[], $3::date[]) as k (tenant_id, inbound_id, day)
-     join inbound_message m on ${OF_KEYS('m', 'inbound_id = k.inbound_id')}
-     join inbound_raw r on ${OF_KEYS('r', 'raw_id = m.raw_id')} and r.piece = 0`,
+    cross join lateral (
+      select * from inbound_message m where ${OF_KEYS('m', 'inbound_id = k.inbound_id')} limit 1) m
+    cross join lateral (
+      select r.raw from inbound_raw r
+       where ${OF_KEYS('r', 'raw_id = m.raw_id')} and r.piece = 0 limit 1) r`,
 )
 
 export interface LoadedMessage extends StoredMessage {
