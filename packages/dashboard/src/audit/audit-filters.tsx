@@ -29,6 +29,8 @@ export function AuditFilters({ search }: { readonly search: AuditSearch }) {
         <TextInput
           key={name}
           type="date"
+          leftSection={text.names[name]}
+          leftSectionWidth={48}
           aria-label={text.names[name]}
           value={search[name] ?? ''}
           onChange={(event) => change({ [name]: event.currentTarget.value })}

@@ -32,6 +32,7 @@ function Found({ domain }: { readonly domain: Domain }) {
   const { tenantId, client } = useTenant()
   const navigate = useNavigate()
   const [open, setOpen] = useState<'rotate' | 'delete'>()
+  const isSimulated = domain.relay === 'simulator'
   const close = () => setOpen(undefined)
   const refresh = () => queryClient.invalidateQueries({ queryKey: [tenantId] })
   const check = useMutation({
@@ -78,13 +79,15 @@ function Found({ domain }: { readonly domain: Domain }) {
           >
             {text.checkNow}
           </ActionButton>
-          <ActionButton
-            variant="default"
-            operation="rotateDomainKey"
-            onClick={() => setOpen('rotate')}
-          >
-            {text.rotate}
-          </ActionButton>
+          {!isSimulated && (
+            <ActionButton
+              variant="default"
+              operation="rotateDomainKey"
+              onClick={() => setOpen('rotate')}
+            >
+              {text.rotate}
+            </ActionButton>
+          )}
           <ActionButton
             variant="default"
             operation="deleteDomain"
@@ -95,7 +98,13 @@ function Found({ domain }: { readonly domain: Domain }) {
         </>
       }
     >
-      <Records records={domain.records} />
+      {isSimulated ? (
+        <Card title={text.records}>
+          <p>{text.noRecordsHelp}</p>
+        </Card>
+      ) : (
+        <Records records={domain.records} />
+      )}
       <Card>
         <Fields
           entries={[

@@ -7,6 +7,7 @@ import { useState } from 'react'
 import { relayKinds } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
+import { snippetsOf } from '../developers/snippets-of.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
@@ -19,6 +20,11 @@ import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { DomainStateMark } from './domain-state.tsx'
 import { words } from './words.ts'
+
+const snippets = snippetsOf('/v1/domain', 'addDomain', {
+  domain: 'mail.example.com',
+  relay: 'sparkpost',
+})
 
 export function DomainsPage() {
   const text = useWords(words)
@@ -41,7 +47,7 @@ export function DomainsPage() {
     </ActionButton>
   )
   return (
-    <Page title={text.domains} lead={text.lead} actions={add}>
+    <Page title={text.domains} lead={text.lead} actions={pages.entries?.length !== 0 && add}>
       <Card isFlush>
         <PagedTable
           pages={pages}
@@ -68,7 +74,8 @@ export function DomainsPage() {
             {
               key: 'records',
               head: text.records,
-              cell: ({ records }) => {
+              cell: ({ records, relay }) => {
+                if (relay === 'simulator') return text.noRecords
                 const required = records.filter((record) => record.required)
                 const valid = required.filter(({ status }) => status === 'valid')
                 return text.recordsFound(valid.length, required.length)
@@ -83,7 +90,7 @@ export function DomainsPage() {
             },
           ]}
           empty={
-            <Empty title={text.noDomains} action={add}>
+            <Empty title={text.noDomains} action={add} {...snippets}>
               {text.noDomainsHelp}
             </Empty>
           }

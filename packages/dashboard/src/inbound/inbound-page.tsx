@@ -1,11 +1,12 @@
 /** Received mail, and the domains that receive. */
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
+import { snippetsOf } from '../developers/snippets-of.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
-import { Tabs } from '../ui/controls.ts'
+import { Button, Tabs } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Card, Page } from '../ui/page.tsx'
@@ -17,6 +18,11 @@ import { InboundDomainForm } from './inbound-domain-form.tsx'
 import { inboundTabs } from './inbound-search.ts'
 import { InboundStateMark } from './inbound-state.tsx'
 import { words } from './words.ts'
+
+const snippets = snippetsOf('/v1/inbound/domain', 'configureInboundRouting', {
+  domain: 'in.example.com',
+  url: 'https://hooks.example.com/inbound',
+})
 
 export function InboundPage() {
   const text = useWords(words)
@@ -99,7 +105,18 @@ function Messages() {
             cell: ({ received_at }) => <Time at={received_at} />,
           },
         ]}
-        empty={<Empty title={text.noMessages}>{text.noMessagesHelp}</Empty>}
+        empty={
+          <Empty
+            title={text.noMessages}
+            action={
+              <Button component={Link} to={`/t/${tenantId}/inbound?tab=domains`}>
+                {text.toDomains}
+              </Button>
+            }
+          >
+            {text.noMessagesHelp}
+          </Empty>
+        }
       />
     </Card>
   )
@@ -122,7 +139,7 @@ function Domains() {
     </ActionButton>
   )
   return (
-    <Card title={text.tabs.domains} actions={add} isFlush>
+    <Card title={text.tabs.domains} actions={pages.entries?.length !== 0 && add} isFlush>
       <PagedTable
         pages={pages}
         label={text.tabs.domains}
@@ -159,7 +176,7 @@ function Domains() {
           },
         ]}
         empty={
-          <Empty title={text.noDomains} action={add}>
+          <Empty title={text.noDomains} action={add} {...snippets}>
             {text.noDomainsHelp}
           </Empty>
         }

@@ -18,6 +18,7 @@ export const words = defineWords(
     noMessages: 'No mail was received yet',
     noMessagesHelp:
       'When the MX record of a domain leads here, its mail is here, and at your webhook.',
+    toDomains: 'Domains that receive',
     message: 'Message',
     raw: 'As it was received',
     loadRaw: 'Show it',
@@ -81,6 +82,7 @@ export const words = defineWords(
     noMessages: 'Noch wurde keine Mail empfangen',
     noMessagesHelp:
       'Wenn der MX-Eintrag einer Domain hierher führt, sind ihre Mails hier, und bei Ihrem Webhook.',
+    toDomains: 'Domains, die empfangen',
     message: 'Nachricht',
     raw: 'Wie sie empfangen wurde',
     loadRaw: 'Zeigen',

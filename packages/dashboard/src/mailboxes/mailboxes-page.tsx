@@ -53,7 +53,7 @@ export function MailboxesPage() {
     </Row>
   )
   return (
-    <Page title={text.mailboxes} lead={text.lead} actions={add}>
+    <Page title={text.mailboxes} lead={text.lead} actions={mailboxes.data?.length !== 0 && add}>
       <Card isFlush>
         <Answer query={mailboxes}>
           {(found) =>

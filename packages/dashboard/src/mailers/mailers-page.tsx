@@ -81,7 +81,7 @@ export function MailersPage() {
     </>
   )
   return (
-    <Page title={text.mailers} lead={lead} actions={add}>
+    <Page title={text.mailers} lead={lead} actions={pages.entries?.length !== 0 && add}>
       <Card isFlush>
         <PagedTable
           pages={pages}

@@ -46,12 +46,12 @@ export function OAuthAppsPage() {
           {mailers}
         </Link>
       }
-      actions={add}
+      actions={apps.data?.apps.length !== 0 && add}
     >
       <Answer query={apps}>
         {(found) =>
           found.apps.length === 0 ? (
-            <Card>
+            <Card isFlush>
               <Empty title={text.noApps} action={add} {...appSnippets(location.origin)}>
                 {text.noAppsHelp}
               </Empty>

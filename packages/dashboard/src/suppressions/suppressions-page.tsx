@@ -7,6 +7,7 @@ import { suppressionReasons } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
+import { snippetsOf } from '../developers/snippets-of.ts'
 import { ActionButton, SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
@@ -23,6 +24,11 @@ import { useWords } from '../words/define-words.ts'
 import { AddSuppression } from './add-suppression.tsx'
 import { ImportSuppressions } from './import-suppressions.tsx'
 import { words } from './words.ts'
+
+const snippets = snippetsOf('/v1/suppressions', 'addSuppression', {
+  email: 'ada@example.com',
+  note: 'Asked by telephone',
+})
 
 export function SuppressionsPage() {
   const text = useWords(words)
@@ -69,7 +75,7 @@ export function SuppressionsPage() {
           >
             {text.import}
           </ActionButton>
-          {add}
+          {(filters.length > 0 || pages.entries?.length !== 0) && add}
         </>
       }
     >
@@ -102,7 +108,7 @@ export function SuppressionsPage() {
             filters.length > 0 ? (
               <NothingMatches filters={filters} />
             ) : (
-              <Empty title={text.noSuppressions} action={add}>
+              <Empty title={text.noSuppressions} action={add} {...snippets}>
                 {text.noSuppressionsHelp}
               </Empty>
             )
@@ -168,7 +174,7 @@ function useColumns(remove: (suppression: Suppression) => void): readonly Column
     {
       key: 'note',
       head: text.note,
-      cell: ({ note }) => <span title={note ?? ''}>{note ?? ''}</span>,
+      cell: ({ note }) => note && <span title={note}>{note}</span>,
     },
     {
       key: 'since',

@@ -2,20 +2,22 @@
 import type { ListedTemplate } from '@postrider/client'
 import { useNavigate } from '@tanstack/react-router'
 import { usePages } from '../api/use-pages.ts'
+import { snippetsOf } from '../developers/snippets-of.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
-import { CodeBlock, Copyable } from '../ui/copy.tsx'
+import { Copyable } from '../ui/copy.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Card, Page } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { words } from './words.ts'
 
-const example = `curl '${location.origin}/v1/templates' \\
-  -H 'Authorization: Bearer pr_…' -H 'Content-Type: application/json' \\
-  -d '{"name": "Receipt", "subject": "Order {{ order_id }}",
-       "content": [{"type": "text/html", "value": "<p>Thank you, {{ name }}.</p>"}]}'`
+const snippets = snippetsOf('/v1/templates', 'createTemplate', {
+  name: 'Receipt',
+  subject: 'Order {{ order_id }}',
+  content: [{ type: 'text/html', value: '<p>Thank you, {{ name }}.</p>' }],
+})
 
 export function TemplatesPage() {
   const text = useWords(words)
@@ -26,6 +28,7 @@ export function TemplatesPage() {
     name: 'templates',
     list: (page, options) => client.listTemplates(page, options),
   })
+  const isEmpty = pages.entries?.length === 0
   const add = (
     <ActionButton
       operation="createTemplate"
@@ -35,7 +38,7 @@ export function TemplatesPage() {
     </ActionButton>
   )
   return (
-    <Page title={text.templates} lead={text.lead} actions={add}>
+    <Page title={text.templates} lead={text.lead} actions={!isEmpty && add}>
       <Card isFlush>
         <PagedTable
           pages={pages}
@@ -48,9 +51,8 @@ export function TemplatesPage() {
           })}
           linkLabel={({ name }) => name}
           empty={
-            <Empty title={text.noTemplates} action={add}>
+            <Empty title={text.noTemplates} action={add} {...snippets}>
               {text.noTemplatesHelp}
-              <CodeBlock code={example} />
             </Empty>
           }
         />

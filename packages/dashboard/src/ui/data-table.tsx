@@ -13,6 +13,7 @@ import { useFormat } from '../words/format.ts'
 import { Failure, Waiting } from './answers.tsx'
 import classes from './data-table.module.css'
 import { useKeys } from './keys.ts'
+import { narrowQuery, useMedia } from './table-fit.ts'
 import { words } from './words.ts'
 
 export interface Column<Row> {
@@ -58,6 +59,7 @@ export function DataTable<Row>(o: {
   const text = useWords(words)
   const templateOf = (columns: readonly Column<Row>[]) =>
     columns.map(({ width }) => width ?? 'minmax(0, 1fr)').join(' ')
+  const isNarrow = useMedia(narrowQuery(o.columns))
   const navigate = useNavigate()
   const [current, setCurrent] = useState(-1)
   const list = useRef<HTMLDivElement>(null)
@@ -99,6 +101,7 @@ export function DataTable<Row>(o: {
       role="table"
       aria-label={o.label}
       aria-rowcount={o.rows.length + 1}
+      data-narrow={isNarrow || undefined}
       style={{
         ['--columns' as string]: templateOf(o.columns),
         ['--major-columns' as string]: templateOf(o.columns.filter((one) => one.isMinor !== true)),

@@ -1,6 +1,6 @@
 /** Requests to webhooks, filtered by what the address holds. */
 import type { WebhookDelivery } from '@postrider/client'
-import { useSearch } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { eventNames, webhookDeliveryStatuses } from '../api/names.ts'
 import { usePages } from '../api/use-pages.ts'
@@ -8,7 +8,7 @@ import { useSearchChange } from '../app/use-search-change.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
-import { Select, TextInput } from '../ui/controls.ts'
+import { Button, Select, TextInput } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { type ActiveFilter, NothingMatches } from '../ui/filters.tsx'
 import { Card, Page, Row } from '../ui/page.tsx'
@@ -112,7 +112,16 @@ export function DeliveriesPage() {
             filters.length > 0 ? (
               <NothingMatches filters={filters} />
             ) : (
-              <Empty title={text.noDeliveries}>{text.noDeliveriesHelp}</Empty>
+              <Empty
+                title={text.noDeliveries}
+                action={
+                  <Button component={Link} to={`/t/${tenantId}/webhooks`}>
+                    {text.webhooks}
+                  </Button>
+                }
+              >
+                {text.noDeliveriesHelp}
+              </Empty>
             )
           }
         />

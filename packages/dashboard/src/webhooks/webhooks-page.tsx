@@ -52,11 +52,15 @@ export function WebhooksPage() {
     </ActionButton>
   )
   return (
-    <Page title={text.webhooks} lead={text.lead} actions={missing.length > 0 && add}>
+    <Page
+      title={text.webhooks}
+      lead={text.lead}
+      actions={webhooks.data?.length !== 0 && missing.length > 0 && add}
+    >
       <Answer query={webhooks}>
         {(found) =>
           found.length === 0 ? (
-            <Card>
+            <Card isFlush>
               <Empty title={text.noWebhooks} action={add} {...webhookSnippets(location.origin)}>
                 {text.noWebhooksHelp}
               </Empty>
