@@ -2,10 +2,13 @@
  * Nothing that comes from outside runs in the dashboard: subjects, names, bodies, words of mail servers and of
  * webhook receivers, notes. The pages are watched for dialogs, exceptions and other hosts (see `Scene`).
  */
+import type { Postrider } from '@postrider/client'
+import type { ImapServer } from '@postrider/testkit'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { describeInBrowser } from './in-browser.ts'
 import { type Scene, settle } from './scene.ts'
+import { sendTestMail } from './test-mail.ts'
 
 const RUN = 'window.ran=1;alert(1)'
 const corpus = [
@@ -21,6 +24,9 @@ const corpus = [
 ] as const
 const all = corpus.join(' ')
 
+/** What the browser says of scripts in the frame of a preview. */
+const BLOCKED = { expects: [/^Blocked script execution in /, /Content Security Policy/] }
+
 /** No script ran in the page or in a frame of it. */
 async function expectNothingRan(page: Page): Promise<void> {
   await settle(page)
@@ -29,8 +35,13 @@ async function expectNothingRan(page: Page): Promise<void> {
 
 interface Filled {
   readonly refId: string
+  readonly testId: string
+  readonly templateId: string
+  readonly inboundId: string
   readonly deliveryId: string
+  readonly incomingId: string
   readonly mailerId: string
+  readonly mailboxId: string
 }
 
 describeInBrowser('hostile content', (scene) => {
@@ -41,8 +52,9 @@ describeInBrowser('hostile content', (scene) => {
   }
 
   it('is text everywhere', async () => {
-    const { tenant, open, newPerson, origin, complaints } = scene()
-    const { refId, deliveryId, mailerId } = await fillOnce()
+    const { tenant, open, newPerson } = scene()
+    const { refId, testId, ...ids } = await fillOnce()
+    const { templateId, inboundId, deliveryId, incomingId, mailerId, mailboxId } = ids
     const person = await newPerson('owner', { name: corpus[1] })
     const base = `/app/t/${tenant.tenantId}`
     const tabs = ['', '?tab=text', '?tab=source', '?tab=headers', '?tab=links', '?tab=events']
@@ -54,23 +66,73 @@ describeInBrowser('hostile content', (scene) => {
       '/deliveries',
       '/suppressions',
       '/developers',
+      '/test-inbox',
+      '/templates',
+      '/inbound',
+      '/mailboxes',
+      '/mailers/oauth-apps',
+      `/mailers/connected?success=false&error=${encodeURIComponent(all.slice(0, 150))}`,
+      '/protection',
     ]
-    const page = await open('/app/account', { person })
     for (const path of [
       `${base}/emails?q=${encodeURIComponent(corpus[1])}`,
       `${base}/emails`,
       ...tabs.map((tab) => `${base}/emails/${refId}${tab}`),
+      `${base}/emails/${testId}`,
       `${base}/mailers/${mailerId}`,
+      `${base}/mailers/${mailboxId}`,
       `${base}/deliveries/${deliveryId}`,
+      `${base}/deliveries/${incomingId}`,
       ...pages.map((page) => base + page),
       `${base}/settings`,
-      `${base}/settings?tab=audit`,
+      ...['usage', 'alerts', 'audit'].map((tab) => `${base}/settings?tab=${tab}`),
       '/app/account',
     ]) {
-      await page.goto(origin + path)
+      const page = await open(path, { person })
       await page.getByRole('heading', { level: 1 }).waitFor()
       await expectNothingRan(page)
-      expect(await complaints()).toEqual([])
+    }
+    // The mail as it came, and a test event with the receiver's words, are asked for by a button.
+    const page = await open(`${base}/inbound/messages/${inboundId}`, { person })
+    await page.getByRole('button', { name: 'Show it' }).click()
+    await page.getByText('The end of the mail').first().waitFor()
+    await expectNothingRan(page)
+    await page.goto(`${scene().origin}${base}/webhooks`)
+    await page.getByRole('button', { name: 'Send a test event' }).first().click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('dialog').getByText('500').first().waitFor()
+    await expectNothingRan(page)
+
+    const template = await open(`${base}/templates/${templateId}`, {
+      person,
+      ...BLOCKED,
+    })
+    await template.frameLocator('iframe').getByText('The end of the mail').waitFor()
+    await expectNothingRan(template)
+    await template.getByLabel('Subject').fill(`{{ "${corpus[1].replaceAll('"', "'")}" | none }}`)
+    await template.getByRole('button', { name: 'Preview' }).click()
+    await template.getByText('undefined filter: none').first().waitFor()
+    await expectNothingRan(template)
+  })
+
+  it('is text on the pages of the operator', async () => {
+    const { tenant, open, operator } = scene()
+    await fillOnce()
+    for (const path of [
+      'tenants',
+      `tenants/${tenant.tenantId}`,
+      'queues',
+      'users',
+      'audit',
+      'system?tab=alerts',
+      `search?q=${encodeURIComponent('eve@example.com')}`,
+      `search?q=${encodeURIComponent(corpus[1])}`,
+    ]) {
+      const page = await open(`/app/operator/${path}`, {
+        ...{ person: operator, maySeeAll: true, refusals: ['400 /ui/api/admin/v1/search'] },
+      })
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await expectNothingRan(page)
     }
   })
 
@@ -80,22 +142,25 @@ describeInBrowser('hostile content', (scene) => {
     const person = await newPerson('owner')
     const page = await open(`/app/t/${tenant.tenantId}/emails/${refId}?tab=preview`, {
       person,
-      expects: [/^Blocked script execution in /, /Content Security Policy/],
+      ...BLOCKED,
     })
     await page.frameLocator('iframe').getByText('The end of the mail').waitFor()
     await expectNothingRan(page)
   })
 })
 
-async function fill({ world, tenant: { client } }: Scene): Promise<Filled> {
-  const [server, receiver] = await Promise.all([
+async function fill(scene: Scene): Promise<Filled> {
+  const { world, tenant } = scene
+  const { client } = tenant
+  const [server, receiver, imap] = await Promise.all([
     world.newSmtpServer({
       script: ({ phase }) => (phase === 'rcpt' ? `550 5.1.1 ${all}` : undefined),
     }),
     world.newReceiver({ script: () => ({ status: 500, body: all }) }),
+    world.newImapServer(),
   ])
   await client.registerWebhook({
-    ...{ webhook_url: receiver.origin, event: 'EMAIL_EVENT', method: 'POST' },
+    ...{ webhook_url: receiver.origin, event: 'EMAIL_EVENT', method: 'POST', signing: true },
     webhook_options: { events: { delivery: true, smtp_error: true, bounce: true } },
   })
   const { mailer } = await client.configureSMTP({
@@ -106,6 +171,9 @@ async function fill({ world, tenant: { client } }: Scene): Promise<Filled> {
   await client.createKey({ name: corpus[0], scopes: ['read'] })
   await client.updatePhishingSettings({ enabled: false })
   await client.addSuppression({ email: 'eve@example.com', note: all.slice(0, 400) })
+  await client.setAlerts({
+    url: `${receiver.origin}/?${encodeURIComponent(corpus[2])}='-alert(1)-'`,
+  })
   const { ref_id: refId } = await client.sendEmail({
     from: { email: 'news@example.com', name: corpus[2] },
     to: [{ email: 'ada@example.com', name: corpus[1] }],
@@ -114,11 +182,85 @@ async function fill({ world, tenant: { client } }: Scene): Promise<Filled> {
       { type: 'text/plain', value: all },
       { type: 'text/html', value: `${all}<p>The end of the mail</p>` },
     ],
-    custom_args: { hostile: all },
+    custom_args: { hostile: all, [corpus[1]]: corpus[0] },
+    campaign_id: corpus[1],
   })
   const made = async () => (await client.listWebhookDeliveries({ ref_id: refId })).deliveries[0]
   await expect
     .poll(async () => (await made())?.attempts.length ?? 0, { timeout: 30_000 })
     .toBeGreaterThan(0)
-  return { refId, deliveryId: (await made())?.delivery_id ?? '', mailerId: mailer.mailer_id }
+  return {
+    ...{ refId, deliveryId: (await made())?.delivery_id ?? '', mailerId: mailer.mailer_id },
+    testId: await sendTestMail(scene, {
+      ...{ from: 'news@example.com', to: 'ada@example.com', subject: all.slice(0, 300) },
+    }),
+    templateId: await addTemplate(client),
+    ...(await receive(client, { imap, hookUrl: `${receiver.origin}/mailbox` })),
+  }
 }
+
+async function addTemplate(client: Postrider): Promise<string> {
+  const { template } = await client.createTemplate({
+    ...{ name: corpus[1], subject: '{{ hostile }}', sample_data: { hostile: all } },
+    content: [
+      { type: 'text/plain', value: '{{ hostile }}' },
+      {
+        type: 'text/html',
+        // Liquid would read the braces of the corpus.
+        value: `${corpus.filter((one) => !one.includes('{{')).join(' ')}<p>The end of the mail</p>`,
+      },
+    ],
+  })
+  return template.template_id
+}
+
+/** A mail in a mailbox, whose webhook fails. */
+async function receive(
+  client: Postrider,
+  { imap, hookUrl }: { readonly imap: ImapServer; readonly hookUrl: string },
+) {
+  const { mailer } = await client.configureIMAP({
+    ...{ name: corpus[2], email: 'support@example.com', config_type: 'imap' },
+    connection_type: 'basic',
+    config: {
+      ...{ host: '127.0.0.1', port: imap.port, username: 'ada@example.com' },
+      ...{ password: 'secret', secure: 'None' },
+    },
+    webhook: { webhook_url: hookUrl },
+  })
+  imap.deliver('INBOX', LETTER)
+  const received = async () => (await client.listInboundMessages()).inbound_messages[0]
+  await expect.poll(async () => (await received())?.state, { timeout: 30_000 }).toBe('reported')
+  const sent = async () =>
+    (await client.listWebhookDeliveries({ event: 'INCOMING_EMAIL' })).deliveries[0]
+  await expect
+    .poll(async () => (await sent())?.attempts.length ?? 0, { timeout: 30_000 })
+    .toBeGreaterThan(0)
+  return {
+    mailboxId: mailer.mailer_id,
+    inboundId: (await received())?.inbound_id ?? '',
+    incomingId: (await sent())?.delivery_id ?? '',
+  }
+}
+
+const LETTER = [
+  `From: "${corpus[1].replaceAll('"', '\\"')}" <eve@evil.test>`,
+  'To: support@example.com',
+  `Subject: ${all}`,
+  'Message-ID: <"><svg/onload=alert(1)>@evil.test>',
+  `X-Hostile: ${corpus[0]}`,
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: text/html; charset=utf-8',
+  '',
+  `${all}<p>The end of the mail</p>`,
+  '--b',
+  `Content-Type: text/html; name="<img src=x onerror=alert(1)>.html"`,
+  'Content-Disposition: attachment; filename="<img src=x onerror=alert(1)>.html"',
+  '',
+  all,
+  '--b--',
+  '',
+].join('\r\n')
