@@ -3,13 +3,14 @@ import type { EmailLog } from '@postrider/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
+import { sendSnippets } from '../developers/snippets.ts'
+import { useSender } from '../developers/use-sender.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Button } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { type ActiveFilter, FilterChips, NothingMatches } from '../ui/filters.tsx'
 import { Card, Page } from '../ui/page.tsx'
-import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import { BulkMenu } from './bulk-menu.tsx'
@@ -18,8 +19,8 @@ import classes from './emails.module.css'
 import { type EmailsSearch, toLogFilter } from './emails-search.ts'
 import { ExportMenu } from './export-menu.tsx'
 import { FilterBar } from './filter-bar.tsx'
+import { logLinks, useLogColumns } from './log-columns.tsx'
 import { readQuery } from './read-query.ts'
-import { sendSnippets } from './snippets.ts'
 import { tellFacts } from './tell-facts.ts'
 import { TestMail } from './test-mail.tsx'
 import { TestMark } from './test-mark.tsx'
@@ -37,6 +38,7 @@ export function EmailsPage() {
   const search = useSearch({ from: '/shell/t/$tenantId/emails' })
   const navigate = useNavigate({ from: '/t/$tenantId/emails' })
   const mailers = useMailers()
+  const sender = useSender()
   const [isTestOpen, setTestOpen] = useState(false)
   const key = JSON.stringify(search)
   // biome-ignore lint/correctness/useExhaustiveDependencies: "the last hours" begin when the filters change
@@ -81,12 +83,7 @@ export function EmailsPage() {
           label={text.emails}
           columns={columns}
           rowKey={({ ref_id, email }) => `${ref_id} ${email}`}
-          link={({ ref_id, email }) => ({
-            to: '/t/$tenantId/emails/$refId',
-            params: { tenantId, refId: ref_id },
-            search: { recipient: email },
-          })}
-          linkLabel={({ email, subject }) => `${email}, ${subject}`}
+          {...logLinks(tenantId)}
           empty={
             filters.length > 0 ? (
               <NothingMatches filters={filters} />
@@ -101,7 +98,7 @@ export function EmailsPage() {
                     </Button>
                   ))
                 }
-                {...sendSnippets(location.origin, mailers.sending[0])}
+                {...sendSnippets(location.origin, sender)}
               >
                 {text.noEmailsHelp}
               </Empty>
@@ -150,22 +147,10 @@ function useActiveFilters(
 function useColumns(nameOf: (mailerId: string) => string): readonly Column<EmailLog>[] {
   const text = useWords(words)
   const format = useFormat()
+  const { recipient, subject, accepted } = useLogColumns()
   return [
-    {
-      key: 'recipient',
-      head: text.recipient,
-      width: 'minmax(0, 1.35fr)',
-      isTitle: true,
-      cell: ({ email }) => <span title={email}>{email}</span>,
-    },
-    {
-      key: 'subject',
-      head: text.subject,
-      width: 'minmax(0, 1.5fr)',
-      cell: ({ subject }) => (
-        <span title={subject}>{subject === '' ? text.noSubject : subject}</span>
-      ),
-    },
+    recipient,
+    subject,
     {
       key: 'status',
       head: text.status,
@@ -195,12 +180,6 @@ function useColumns(nameOf: (mailerId: string) => string): readonly Column<Email
       isMinor: true,
       cell: ({ attempts }) => (attempts === 0 ? '–' : format.integer(attempts)),
     },
-    {
-      key: 'accepted',
-      head: text.accepted,
-      width: '132px',
-      align: 'end',
-      cell: ({ created_at }) => <Time at={created_at} />,
-    },
+    accepted,
   ]
 }

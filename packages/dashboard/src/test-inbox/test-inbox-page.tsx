@@ -7,6 +7,7 @@ import { usePages } from '../api/use-pages.ts'
 import { CreateKey } from '../developers/create-key.tsx'
 import { useSender } from '../developers/use-sender.ts'
 import { EmailStatus, toneOf } from '../emails/email-status.tsx'
+import { logLinks, useLogColumns } from '../emails/log-columns.tsx'
 import { tellFacts } from '../emails/tell-facts.ts'
 import { words as emailWords } from '../emails/words.ts'
 import { ActionButton } from '../session/action-button.tsx'
@@ -14,7 +15,6 @@ import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Card, Page } from '../ui/page.tsx'
-import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import { keyOf, Outcome, Simulate, usePresses } from './simulate.tsx'
@@ -58,12 +58,7 @@ export function TestInboxPage() {
           label={text.testInbox}
           columns={useColumns(presses)}
           rowKey={keyOf}
-          link={({ ref_id, email }) => ({
-            to: '/t/$tenantId/emails/$refId',
-            params: { tenantId, refId: ref_id },
-            search: { recipient: email },
-          })}
-          linkLabel={({ email, subject }) => `${email}, ${subject}`}
+          {...logLinks(tenantId)}
           empty={
             <Empty title={text.noMail} action={create} {...testSnippets(location.origin, from)}>
               {text.noMailHelp}
@@ -86,22 +81,10 @@ function useColumns(presses: ReturnType<typeof usePresses>): readonly Column<Ema
   const text = useWords(words)
   const email = useWords(emailWords)
   const format = useFormat()
+  const { recipient, subject, accepted } = useLogColumns()
   return [
-    {
-      key: 'recipient',
-      head: text.recipient,
-      width: 'minmax(0, 1.2fr)',
-      isTitle: true,
-      cell: (mail) => <span title={mail.email}>{mail.email}</span>,
-    },
-    {
-      key: 'subject',
-      head: text.subject,
-      width: 'minmax(0, 1.1fr)',
-      cell: ({ subject }) => (
-        <span title={subject}>{subject === '' ? email.noSubject : subject}</span>
-      ),
-    },
+    { ...recipient, width: 'minmax(0, 1.2fr)' },
+    { ...subject, width: 'minmax(0, 1.1fr)' },
     {
       key: 'outcome',
       head: text.outcome,
@@ -123,13 +106,6 @@ function useColumns(presses: ReturnType<typeof usePresses>): readonly Column<Ema
       width: 'minmax(180px, 348px)',
       cell: (mail) => <Simulate mail={mail} onPressed={() => presses.note(mail)} />,
     },
-    {
-      key: 'accepted',
-      head: text.accepted,
-      width: '124px',
-      align: 'end',
-      isMinor: true,
-      cell: ({ created_at }) => <Time at={created_at} />,
-    },
+    { ...accepted, isMinor: true },
   ]
 }

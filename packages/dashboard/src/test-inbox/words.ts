@@ -5,10 +5,7 @@ export const words = defineWords(
   {
     testInbox: 'Test inbox',
     lead: 'Mail of keys in test mode: it went to nobody. Do here what its recipients would do.',
-    recipient: 'Recipient',
-    subject: 'Subject',
     outcome: 'What came of it',
-    accepted: 'Accepted',
     simulate: 'Simulate',
     events: { open: 'Open', click: 'Click', bounce: 'Bounce', complaint: 'Complaint' },
     eventOf: (event: string, email: string) => `${event} by ${email}`,
@@ -28,10 +25,7 @@ export const words = defineWords(
   {
     testInbox: 'Testeingang',
     lead: 'Mails von Schlüsseln im Testmodus: Sie gingen an niemanden. Tun Sie hier, was ihre Empfänger tun würden.',
-    recipient: 'Empfänger',
-    subject: 'Betreff',
     outcome: 'Was daraus wurde',
-    accepted: 'Angenommen',
     simulate: 'Auslösen',
     events: { open: 'Öffnen', click: 'Klick', bounce: 'Bounce', complaint: 'Beschwerde' },
     eventOf: (event, email) => `${event} von ${email}`,
