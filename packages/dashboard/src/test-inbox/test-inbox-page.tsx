@@ -103,7 +103,7 @@ function useColumns(presses: ReturnType<typeof usePresses>): readonly Column<Ema
     {
       key: 'simulate',
       head: text.simulate,
-      width: 'minmax(180px, 348px)',
+      width: 'minmax(300px, 348px)',
       cell: (mail) => <Simulate mail={mail} onPressed={() => presses.note(mail)} />,
     },
     { ...accepted, isMinor: true },
