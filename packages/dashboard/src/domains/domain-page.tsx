@@ -32,7 +32,6 @@ function Found({ domain }: { readonly domain: Domain }) {
   const { tenantId, client } = useTenant()
   const navigate = useNavigate()
   const [open, setOpen] = useState<'rotate' | 'delete'>()
-  const isSimulated = domain.relay === 'simulator'
   const close = () => setOpen(undefined)
   const refresh = () => queryClient.invalidateQueries({ queryKey: [tenantId] })
   const check = useMutation({
@@ -79,15 +78,13 @@ function Found({ domain }: { readonly domain: Domain }) {
           >
             {text.checkNow}
           </ActionButton>
-          {!isSimulated && (
-            <ActionButton
-              variant="default"
-              operation="rotateDomainKey"
-              onClick={() => setOpen('rotate')}
-            >
-              {text.rotate}
-            </ActionButton>
-          )}
+          <ActionButton
+            variant="default"
+            operation="rotateDomainKey"
+            onClick={() => setOpen('rotate')}
+          >
+            {text.rotate}
+          </ActionButton>
           <ActionButton
             variant="default"
             operation="deleteDomain"
@@ -98,7 +95,7 @@ function Found({ domain }: { readonly domain: Domain }) {
         </>
       }
     >
-      {isSimulated ? (
+      {domain.relay === 'simulator' ? (
         <Card title={text.records}>
           <p>{text.noRecordsHelp}</p>
         </Card>
