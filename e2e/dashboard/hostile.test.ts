@@ -34,11 +34,16 @@ async function expectNothingRan(page: Page): Promise<void> {
 }
 
 /** On none of the pages. */
-async function expectNothingRanAt(page: Page, paths: readonly string[]): Promise<void> {
+async function expectNothingRanAt(
+  { complaints, origin }: Scene,
+  page: Page,
+  paths: readonly string[],
+): Promise<void> {
   for (const path of paths) {
-    await page.goto(new URL(page.url()).origin + path)
+    await page.goto(origin + path)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await expectNothingRan(page)
+    expect(await complaints()).toEqual([])
   }
 }
 
@@ -84,7 +89,7 @@ describeInBrowser('hostile content', (scene) => {
       '/protection',
     ]
     const page = await open('/app/account', { person })
-    await expectNothingRanAt(page, [
+    await expectNothingRanAt(scene(), page, [
       `${base}/emails?q=${encodeURIComponent(corpus[1])}`,
       `${base}/emails`,
       ...tabs.map((tab) => `${base}/emails/${refId}${tab}`),
@@ -145,6 +150,7 @@ describeInBrowser('hostile content', (scene) => {
       `search?q=${encodeURIComponent(corpus[1])}`,
     ]
     await expectNothingRanAt(
+      scene(),
       page,
       paths.map((path) => `/app/operator/${path}`),
     )
