@@ -28,7 +28,6 @@ import { jsonPointer } from '../../platform/http/body/json-body.ts'
 import { problemOfCustomArgs } from '../../platform/values/custom-args.ts'
 import { parseDateTime } from '../../platform/values/date-time.ts'
 import { parseDuration } from '../../platform/values/duration.ts'
-import { checkOwnData } from '../own-data/check-own-data.ts'
 import type { Mailbox, NewEmail, Recipient } from '../record/email.ts'
 import { checkAttachments, type Refuse } from './check-attachments.ts'
 
@@ -58,7 +57,6 @@ export function checkEmail(body: SendEmailBody, defaults: SendDefaults): NewEmai
   if (body.settings?.unsubscribe === true) refuseOwnUnsubscribe(headers, refuse)
   const attachments = checkAttachments(body.attachments ?? [], refuse)
   checkCustomArgs(body, refuse)
-  checkOwnData(body, refuse)
   const expiresInMs = expiryOf(body, defaults, refuse)
   const sendAt = sendTimeOf(body, refuse)
   const text = contentOf(parts, 'text/plain', refuse)

@@ -4,6 +4,7 @@ import type { LinkFinder, TemplateRenderer } from '@postrider/mail'
 import type { Queryable } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import type { Logger } from '../../platform/log.ts'
+import { checkOwnData } from '../own-data/check-own-data.ts'
 import { type OwnGiven, ownGivenOf, withTemplateData } from '../own-data/own-data.ts'
 import { type OwnBudget, renderOwnData } from '../own-data/render-own-data.ts'
 import type { WokenQueue } from '../queue/queue-wakeups.ts'
@@ -38,6 +39,7 @@ export async function checkSend(
 ): Promise<CheckedSend> {
   const { filled, ...template } = await useTemplate(deps.db, tenantId, withTemplateData(body))
   const email = checkEmail(await withoutLineEnds(filled), deps.defaults)
+  await checkOwnData(filled)
   return {
     email: { ...email, ...template },
     data: filled.template_data,

@@ -2,7 +2,7 @@
  * SQL of what recipients have of their own. An email says whether there is any, so that all other mail costs no
  * statement. Every statement names the tenant.
  */
-import { insertRows, type Queryable, statement } from '../../platform/db/index.ts'
+import { type InsertRowsInput, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import { decompress } from '../../platform/values/zstd.ts'
 import type { OwnData, OwnRecipient } from '../record/email.ts'
@@ -13,47 +13,54 @@ interface EmailKey {
   readonly refId: string
 }
 
-/** What is handed to the database at once delays the event loop. */
+/** What is handed to the database at once delays the event loop, JSON more than bytes. */
 const SLICE_BYTES = 4 * 1024 * 1024
+const SLICE_JSON_CHARS = 512 * 1024
 
 export async function insertOwnData(
   tx: Queryable,
   emails: readonly (EmailKey & { readonly own: OwnData })[],
 ): Promise<void> {
   if (emails.length === 0) return
-  await insertRows(tx, {
+  const recipients = createSlices(tx, SLICE_JSON_CHARS, {
     name: 'sending.insert_own',
     into: 'sending_own',
     columns: ['tenant_id', 'ref_id', 'n', 'day', 'custom_args', 'rendering'],
-    rows: emails.flatMap(({ tenantId, refId, own }) =>
-      own.recipients.map(({ n, customArgs, rendering }) => [
-        tenantId,
-        refId,
-        n,
-        dayOfUlid(refId),
-        customArgs === null ? null : JSON.stringify(customArgs),
-        rendering,
-      ]),
-    ),
   })
-  let slice: unknown[][] = []
-  let bytes = 0
-  const insert = async () => {
-    await insertRows(tx, {
-      name: 'sending.insert_rendering',
-      into: 'sending_rendering',
-      columns: ['tenant_id', 'ref_id', 'rendering', 'day', 'subject', 'content'],
-      rows: slice,
-    })
-    ;[slice, bytes] = [[], 0]
-  }
-  for (const { tenantId, refId, own } of emails)
-    for (const [i, { subject, content }] of own.renderings.entries()) {
-      slice.push([tenantId, refId, i + 1, dayOfUlid(refId), subject, content])
-      bytes += content.length
-      if (bytes >= SLICE_BYTES) await insert()
+  const renderings = createSlices(tx, SLICE_BYTES, {
+    name: 'sending.insert_rendering',
+    into: 'sending_rendering',
+    columns: ['tenant_id', 'ref_id', 'rendering', 'day', 'subject', 'content'],
+  })
+  for (const { tenantId, refId, own } of emails) {
+    const day = dayOfUlid(refId)
+    for (const { n, customArgs, rendering } of own.recipients) {
+      const args = customArgs === null ? null : JSON.stringify(customArgs)
+      await recipients.add([tenantId, refId, n, day, args, rendering], args?.length ?? 0)
     }
-  await insert()
+    for (const [i, { subject, content }] of own.renderings.entries())
+      await renderings.add([tenantId, refId, i + 1, day, subject, content], content.length)
+  }
+  await recipients.end()
+  await renderings.end()
+}
+
+/** Rows, inserted whenever they have become so long. */
+function createSlices(tx: Queryable, lengthMax: number, input: Omit<InsertRowsInput, 'rows'>) {
+  let rows: unknown[][] = []
+  let length = 0
+  const insert = async () => {
+    await insertRows(tx, { ...input, rows })
+    ;[rows, length] = [[], 0]
+  }
+  return {
+    async add(row: unknown[], rowLength: number): Promise<void> {
+      rows.push(row)
+      length += rowLength
+      if (length >= lengthMax) await insert()
+    },
+    end: insert,
+  }
 }
 
 export interface OwnKey extends EmailKey {
