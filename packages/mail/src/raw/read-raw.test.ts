@@ -103,6 +103,15 @@ describe('a message', () => {
     expect(read(text).message.toString('latin1')).toBe(text)
   })
 
+  it('loses Resent-Bcc, as it loses Bcc, and no other field that was sent on', () => {
+    const sentOn = ['Resent-From: x@example.com', 'Resent-To: y@example.com']
+    const { message: kept, headers } = read(
+      message(FROM, ...sentOn, 'resent-BCC: hidden@example.com,', '\tz@example.com', DATE, ''),
+    )
+    expect(kept.toString()).toBe(message(FROM, ...sentOn, DATE, ''))
+    expect(JSON.stringify(headers)).not.toContain('hidden')
+  })
+
   it('loses Bcc and control fields, with their folded lines, wherever they stand', () => {
     const text = message(
       'bcc: a@example.com,',

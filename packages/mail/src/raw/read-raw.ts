@@ -117,6 +117,8 @@ const SEALED =
 const SEALED_TEXT = /^-----BEGIN PGP (?:SIGNED )?MESSAGE-----/m
 const PAGE_TYPE = /^(?:text\/html|application\/xhtml|image\/svg)/i
 const PAGE_NAME = /\.(?:s?html?|xht(?:ml)?|svg)$/i
+/** Recipients whom no other may see (RFC 5322 §3.6.3, §3.6.6). */
+const BLIND: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
 /** Each sending makes them anew. */
 const VOLATILE =
   /^(?:date|message-id|received|return-path|mime-version|content-|dkim-|arc-|x-mailer)/
@@ -209,7 +211,7 @@ function withoutControls(bytes: Buffer, header: RawHeader, o: RawOptions): Buffe
   }
   let from = 0
   for (const field of fields) {
-    if (field.name !== 'bcc' && !isControl(field, o)) continue
+    if (!BLIND.has(field.name) && !isControl(field, o)) continue
     kept.push(bytes.subarray(from, field.start))
     from = field.end
   }
@@ -255,7 +257,7 @@ function readContent(
     }
   const types = [...multiparts, ...leaves.map(({ type }) => type.value)]
   const headers = header.fields.flatMap((field) =>
-    field.name === 'bcc' || isControl(field, o) ? [] : [[field.label, field.value] as const],
+    BLIND.has(field.name) || isControl(field, o) ? [] : [[field.label, field.value] as const],
   )
   const subject = decodeHeaderText(fieldOf(header, 'subject') ?? '')
   const attachments = toAttachments(message, others)
