@@ -36,9 +36,9 @@ function simulate(mail: RelayMail, nowMs: number): RelaySimulation {
 }
 
 /**
- * A callback about a mail that was delivered before. Each call reports something new.
+ * A callback about a mail that was delivered before. A report with an id of before is nothing new.
  *
- * @param at.id unlike any other
+ * @param at.id unlike that of any other report about the mail
  */
 export function reportLater(
   copy: Pick<RelayMail, 'refId' | 'n'> & { readonly email: string },

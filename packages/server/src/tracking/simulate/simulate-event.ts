@@ -68,7 +68,9 @@ export async function simulateEvent(
     }
     case 'bounce':
     case 'complaint': {
-      const at = { nowMs: deps.clock.now().getTime(), id: newUlid() }
+      // Calls at once may all find it delivered, and a mail bounces once.
+      const id = event === 'bounce' ? event : newUlid()
+      const at = { nowMs: deps.clock.now().getTime(), id }
       const body = reportLater({ ...copy, email: recipient.email }, event, at)
       await deps.reports.store({ tenantId, kind: 'simulator', body })
       return simulated
