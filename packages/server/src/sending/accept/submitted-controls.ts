@@ -13,6 +13,7 @@ import {
 } from '@postrider/contract'
 import { addressKeyOf, parseAddress, type RawMessage } from '@postrider/mail'
 import { ApiError, validationError } from '../../platform/errors.ts'
+import { parseJson } from '../../platform/http/body/json-body.ts'
 import { createSchemaCompiler } from '../../platform/http/body/validation.ts'
 import type { Recipient } from '../record/email.ts'
 
@@ -89,12 +90,15 @@ export function namedByField(error: unknown): unknown {
   return new ApiError(error.code, { message: error.message, errors })
 }
 
+/** What a body of sendEmail may not hold is refused here, too, by its path within the field. */
 function jsonOf(field: string, value: string | undefined): unknown {
   if (value === undefined) return undefined
   try {
-    return JSON.parse(value)
-  } catch {
-    throw validationError({ path: field, message: 'must be a JSON object' })
+    return parseJson(Buffer.from(value))
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const { errors = [{ path: '', message: 'must be a JSON object' }] } = error
+    throw validationError(...errors.map((one) => ({ ...one, path: field + one.path })))
   }
 }
 
