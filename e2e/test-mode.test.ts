@@ -244,14 +244,15 @@ describe('a key of test mode', () => {
     expect((await test.listMailers()).mailers).toHaveLength(1)
     const { keys } = await test.listKeys()
     expect(keys.map(({ mode }) => mode)).toEqual(['test', 'live'])
-    for (const change of [
+    const changes = [
       test.createKey({ name: 'more' }),
       test.cancelEmails({ ref_ids: [real.ref_id] }),
       test.rescueEmails({ ref_ids: [real.ref_id] }),
       test.unsubscribeEmail('ada@example.com'),
       test.setMailerActive({ mailer_id: mailerId, active: false }),
       test.deleteWebhook({ event: 'EMAIL_EVENT' }),
-    ])
-      expect(await codeOf(change)).toBe('forbidden')
+    ]
+    const codes = await Promise.all(changes.map(codeOf))
+    expect(new Set(codes)).toEqual(new Set(['forbidden']))
   })
 })
