@@ -2,7 +2,12 @@
  * SQL of what recipients have of their own. An email says whether there is any, so that all other mail costs no
  * statement. Every statement names the tenant.
  */
-import { type InsertRowsInput, insertRows, type Queryable, statement } from '../../platform/db/index.ts'
+import {
+  type InsertRowsInput,
+  insertRows,
+  type Queryable,
+  statement,
+} from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import { decompress } from '../../platform/values/zstd.ts'
 import type { OwnData, OwnRecipient } from '../record/email.ts'
