@@ -1,7 +1,12 @@
 /** Checks what recipients have of their own: with what the email has, no more than an email may have. */
 import { setImmediate } from 'node:timers/promises'
-import { customArgsBytesMax, type SendEmailBody, templateDataBytesMax } from '@postrider/contract'
-import { type FieldError, validationError } from '../../platform/errors.ts'
+import {
+  customArgsBytesMax,
+  type FieldError,
+  type SendEmailBody,
+  templateDataBytesMax,
+} from '@postrider/contract'
+import { validationError } from '../../platform/errors.ts'
 import { problemOfCustomArgs } from '../../platform/values/custom-args.ts'
 
 /** Writing 40 MB as JSON takes 0.2 s: the event loop has a turn after as many bytes. */
