@@ -260,6 +260,7 @@ export async function handIn(
   raw: string,
   recipients: readonly string[],
   tenantId = 'tn_a',
+  isLate = () => false,
 ): Promise<string> {
   const [rawReader, templates] = [createRawReader(), createTemplateRenderer()]
   const submit = createAcceptSubmitted({
@@ -277,7 +278,8 @@ export async function handIn(
     log: silent,
   })
   try {
-    const outcome = await submit({ tenantId, isTest: false, raw: Buffer.from(raw), recipients })
+    const submitted = { tenantId, isTest: false, raw: Buffer.from(raw), recipients, isLate }
+    const outcome = await submit(submitted)
     if (outcome.kind === 'refused') throw new Error(outcome.problem)
     return outcome.refId
   } finally {

@@ -40,6 +40,15 @@ describe('[contract 11] what must last', () => {
     expect([look(170, false), state.episodes]).toEqual([[], []])
   })
 
+  it.each<AlertKind>(['mailer_failing', 'webhook_failing', 'queue_late', 'disk_full'])(
+    'is each of the kinds that may pass by themselves: %s',
+    (kind) => {
+      const { look } = world({ wanted: { tn_a: [kind] } })
+      expect(look(0, true, { kind })).toEqual([])
+      expect(look(60, true, { kind })).toEqual([['tn_a', 'begun', 0]])
+    },
+  )
+
   it('is not told when it is gone before, and begins anew then', () => {
     const { look, state } = world()
     look(0, true)

@@ -138,9 +138,12 @@ async function takeWhole(
   const recipients = connection.session.envelope.rcptTo.map(({ address }) => address)
   try {
     const [tenantId, isTest] = [logins.tenantOf(connection), logins.isTest(connection)]
-    const submitted = submit({ tenantId, isTest, raw: o.raw, recipients })
+    const lateMs = deps.monotonicMs() + limits.storeMsMax
+    const isLate = () => deps.monotonicMs() >= lateMs
+    const submitted = submit({ tenantId, isTest, raw: o.raw, recipients, isLate })
     o.releaseAfter(submitted)
-    const outcome = await withTimeout(submitted, limits.storeMsMax)
+    // No commit begins any more after the first of these times, and each has ended after the second.
+    const outcome = await withTimeout(submitted, limits.storeMsMax + limits.commitMsMax)
     if (outcome.kind === 'refused') {
       const [code, enhanced] = outcome.isTooLarge ? [552, '5.3.4'] : [550, '5.6.0']
       const text = `${enhanced} The message ${outcome.problem}`

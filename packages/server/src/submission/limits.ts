@@ -5,6 +5,8 @@ export interface SubmissionLimits extends ListenerLimits {
   /** Of a tenant, from whatever addresses. */
   readonly connectionsPerTenantMax: number
   readonly logInMsMax: number
+  /** Longer than the database may leave a commit without an answer. */
+  readonly commitMsMax: number
 }
 
 /** Its own, so that received mail and mail to be sent do not wait for each other. */
@@ -16,6 +18,7 @@ export const submissionLimits: SubmissionLimits = {
   transactionsMax: 10_000,
   workMicrosPerSecond: 300_000,
   logInMsMax: 10_000,
+  commitMsMax: 45_000,
 }
 
 /** As a request of sendEmail. */

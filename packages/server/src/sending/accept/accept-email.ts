@@ -51,6 +51,8 @@ export interface AcceptRequest {
   /** It was asked for by a key of test mode: nothing of it is sent (docs/reference/test-mode.md). */
   readonly isTest: boolean
   readonly idempotency?: { readonly key: string; readonly bodyHash: Buffer }
+  /** Whether its caller has given it up: then it is not committed any more, but refused as `unavailable`. */
+  readonly isLate?: (() => boolean) | undefined
 }
 
 export interface AcceptEmails {
@@ -94,8 +96,11 @@ export function createAcceptEmails(deps: {
   readonly monotonicMs?: () => number
 }): AcceptEmails {
   const run = async (tx: Tx, items: readonly Item[], isTogether: boolean) => {
+    refuseLate(items)
     const outcomes = await acceptGroup(tx, items, isTogether)
     deps.failpoints.hit('api.before_commit')
+    // Nothing is awaited between this and the commit.
+    refuseLate(items)
     return outcomes
   }
   const commits = { db: deps.db, parallel: COMMITS_AT_ONCE }
@@ -168,6 +173,11 @@ export function createAcceptEmails(deps: {
       })
     },
   }
+}
+
+/** Fails its group, whose items are then run one by one. */
+function refuseLate(items: readonly Item[]): void {
+  if (items.some(({ isLate }) => isLate?.() === true)) throw new ApiError('unavailable')
 }
 
 async function toItem(request: AcceptRequest): Promise<Item> {

@@ -40,6 +40,8 @@ export interface Submitted {
   readonly raw: Buffer
   /** Of the envelope, as it was given. */
   readonly recipients: readonly string[]
+  /** As in AcceptRequest. */
+  readonly isLate?: () => boolean
 }
 
 export type SubmittedOutcome =
@@ -105,7 +107,7 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
         tenantId,
         email,
         traceparent: startTrace(),
-        isTest,
+        ...{ isTest, isLate: submitted.isLate },
         ...(key === undefined
           ? {}
           : { idempotency: { key, bodyHash: hashOf(message, recipients) } }),
