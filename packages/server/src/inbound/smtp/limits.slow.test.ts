@@ -96,6 +96,30 @@ describe('the size of a message', () => {
     expect(stored.length).toBe(1)
     await expect.poll(metrics).toContain('{what="bytes_in_transit"} 0')
   })
+
+  it('is left to a third address, whatever two others have under way', async () => {
+    const { open, metrics } = await start({ limits: { bytesInTransitMax: 1024 * 1024 } })
+    const begin = async (from: string) => {
+      const client = await open(from)
+      expect(await client.ask('MAIL FROM:<ada@sender.test>')).toMatch(/^250 /)
+      await client.ask('RCPT TO:<a@routed.test>')
+      await client.ask('DATA')
+      return client
+    }
+    // Messages that do not end, each with 32 KiB, until their address may have no more.
+    for (const [from, bytes] of [
+      ['127.0.0.2', 524_288],
+      ['127.0.0.3', 786_432],
+    ] as const) {
+      for (let i = 0; i < 20; i++) (await begin(from)).send('x\r\n')
+      await expect.poll(metrics).toContain(`{what="bytes_in_transit"} ${bytes}`)
+    }
+    const third = await open('127.0.0.4')
+    expect(await third.ask('MAIL FROM:<ada@sender.test> SIZE=60000')).toMatch(/^250 /)
+    await third.ask('RCPT TO:<a@routed.test>')
+    expect(await sendData(third, 'y'.repeat(60_000))).toMatch(/^250 /)
+    await expect.poll(metrics).toContain('{what="bytes_in_transit"} 786432')
+  })
 })
 
 describe('the number of recipients', () => {

@@ -23,7 +23,7 @@ export interface TestListener {
   log(): string
   metrics(): Promise<string>
   /** Greeted, and having greeted. */
-  open(): Promise<RawClient>
+  open(from?: string): Promise<RawClient>
   /** Having named a sender and these recipients, all of them accepted. */
   openFor(...to: readonly string[]): Promise<RawClient>
   stop(): Promise<void>
@@ -72,8 +72,8 @@ export async function startListener(
   })
   await listener.start()
   const { port } = listener.address()
-  const open = async () => {
-    const client = createRawClient(port)
+  const open = async (from?: string) => {
+    const client = createRawClient(port, '127.0.0.1', from)
     clients.push(client)
     await client.see(/^220 .*\r\n/)
     await client.ask('EHLO client.test')

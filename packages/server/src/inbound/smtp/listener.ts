@@ -31,11 +31,13 @@ export interface ListenerOptions extends Omit<TransactionDeps, 'limits' | 'budge
 
 export function createInboundListener(o: ListenerOptions): InboundListener {
   const limits = { ...listenerLimits, ...o.limits }
-  // An address has half of it at most: messages that drip keep nobody else from sending.
+  // An address has half of it at most, and less where others have much: messages that drip keep nobody
+  // else from sending.
   const budget = createByteLimiter({
     bytesMax: limits.bytesInTransitMax,
     bytesOfCallerMax: limits.bytesInTransitMax / 2,
     letsLargeInAlone: false,
+    leavesAsMuch: true,
   })
   const deps: TransactionDeps = { ...o, limits, budget, turns: createReceiveThrottle() }
   const listener = createSmtpListener({

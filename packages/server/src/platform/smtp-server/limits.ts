@@ -3,7 +3,7 @@ export interface ListenerLimits {
   readonly connectionsMax: number
   /** Of one IPv4 address, or one IPv6 network of 64 bits. */
   readonly connectionsPerAddressMax: number
-  /** Of all messages on their way in; one address has half of it at most. */
+  /** Of all messages on their way in; nobody has more than is left for others. */
   readonly bytesInTransitMax: number
   readonly transactionsMax: number
   /** Commands that bring no mail nearer, between one message and the next. */
