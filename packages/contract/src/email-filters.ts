@@ -32,7 +32,8 @@ export const emailFilters = {
     Type.String({
       minLength: 1,
       maxLength: subjectLengthMax,
-      description: 'Contained in the subject, without case',
+      description:
+        'Contained in the subject of the email, without case. The subject that a recipient gets by `template_data` of its own is not compared',
     }),
   ),
   campaignId: Type.Optional(
