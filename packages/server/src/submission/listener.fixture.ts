@@ -33,7 +33,9 @@ interface Started {
 }
 
 export async function start(
-  o: Partial<Pick<SubmissionDeps, 'authenticateKey' | 'submit' | 'limits'>> & { readonly host?: string } = {},
+  o: Partial<Pick<SubmissionDeps, 'authenticateKey' | 'submit' | 'limits'>> & {
+    readonly host?: string
+  } = {},
 ): Promise<Started> {
   const taken: Submitted[] = []
   const keys: Started['keys'] = new Map([
@@ -82,7 +84,8 @@ export async function start(
   }
 }
 
-export const plain = (key: string) => `AUTH PLAIN ${Buffer.from(`\0any\0${key}`).toString('base64')}`
+export const plain = (key: string) =>
+  `AUTH PLAIN ${Buffer.from(`\0any\0${key}`).toString('base64')}`
 export const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 export async function logIn({ open }: Started, key = 'one', from?: string): Promise<RawClient> {

@@ -11,7 +11,12 @@ describe('[contract 8] a refusal of sendEmail', () => {
     ['a quota of what is stored', overQuota('/quotas/storage_bytes_max'), 452, '4.3.1'],
     ['a quota of a day', overQuota('/quotas/emails_per_day'), 451, '4.7.1'],
     ['a rate', new ApiError('rate_limited'), 451, '4.7.1'],
-    ['a key whose message is being accepted', new ApiError('idempotency_in_progress'), 451, '4.7.1'],
+    [
+      'a key whose message is being accepted',
+      new ApiError('idempotency_in_progress'),
+      451,
+      '4.7.1',
+    ],
     ['a key of another message', new ApiError('idempotency_mismatch'), 550, '5.6.0'],
     ['no mailer', new ApiError('no_mailer'), 550, '5.7.1'],
     ['a mailer that is not active', new ApiError('mailer_inactive'), 550, '5.7.1'],
