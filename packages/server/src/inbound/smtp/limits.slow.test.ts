@@ -111,7 +111,7 @@ describe('the size of a message', () => {
       ['127.0.0.2', 524_288],
       ['127.0.0.3', 786_432],
     ] as const) {
-      for (let i = 0; i < 20; i++) (await begin(from)).send('x\r\n')
+      for (let i = 0; i < 20; i++) (await begin(from)).send('x'.repeat(20_000))
       await expect.poll(metrics).toContain(`{what="bytes_in_transit"} ${bytes}`)
     }
     const third = await open('127.0.0.4')
