@@ -15,7 +15,7 @@ import {
   type Report,
   type ReportOutcome,
 } from '../../feedback/index.ts'
-import { planOnceByIndex, type Tx } from '../../platform/db/index.ts'
+import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import { type NewEvent, recordEvents, type TouchedStream } from '../../webhooks/index.ts'
 import { markReported } from '../messages/message-store.ts'
 import {
@@ -61,7 +61,7 @@ export async function finishMessages(
   finished: readonly FinishedMessage[],
 ): Promise<readonly FinishResult[]> {
   const claims = finished.map(({ claim }) => claim)
-  const [, held] = await Promise.all([planOnceByIndex(tx), holdClaims(tx, claims)])
+  const [, held] = await Promise.all([planByIndex(tx), holdClaims(tx, claims)])
   const isHeld = new Set(held.map(claimOf))
   const mine = finished.filter(({ claim }) => isHeld.has(claimOf(claim)))
   const applied = await applyAll(tx, deps, mine)

@@ -33,14 +33,7 @@ export {
   type DaySpan,
   readDaySpans,
 } from './partitions/partitions.ts'
-export {
-  planByIndex,
-  planOnceByIndex,
-  readByIndex,
-  readInOrder,
-  readOncePlanned,
-  transactByIndex,
-} from './plan-by-index.ts'
+export { planByIndex, readByIndex, readInOrder, transactByIndex } from './plan-by-index.ts'
 export { NoPrimaryError } from './primaries.ts'
 export { readersOfTable } from './readers-of-table.ts'
 export { createSchemaFence, type SchemaFence } from './schema-fence.ts'

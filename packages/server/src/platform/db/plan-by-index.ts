@@ -15,22 +15,6 @@ export async function planByIndex(tx: Tx): Promise<void> {
   await tx.query(PLAN_BY_INDEX)
 }
 
-/**
- * A plan for any parameters, which the session keeps. The server would plan a statement over arrays anew each
- * time, since it knows how long they are: of what it takes for a mail, a third.
- */
-const PLAN_ONCE = statement(
-  'platform.plan_once',
-  `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-          set_config('enable_mergejoin', 'off', true),
-          set_config('plan_cache_mode', 'force_generic_plan', true)`,
-)
-
-/** The same, where each statement has one good plan whatever it is asked for. */
-export async function planOnceByIndex(tx: Tx): Promise<void> {
-  await tx.query(PLAN_ONCE)
-}
-
 /** A bitmap reads all that fits before the first row in order is known. */
 const PLAN_IN_ORDER = statement(
   'platform.plan_in_order',
@@ -54,14 +38,6 @@ export async function readByIndex<T>(db: Db, read: (tx: Tx) => Promise<T>): Prom
 export async function readInOrder<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
   return await readByIndex(db, async (tx) => {
     const [, result] = await Promise.all([tx.query(PLAN_IN_ORDER), read(tx)])
-    return result
-  })
-}
-
-/** Reads in one short transaction after `planOnceByIndex`. */
-export async function readOncePlanned<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
-  return await db.transaction(async (tx) => {
-    const [, result] = await Promise.all([planOnceByIndex(tx), read(tx)])
     return result
   })
 }

@@ -23,7 +23,7 @@ import {
   DatabaseUnavailableError,
   type Db,
   type GroupCommit,
-  planOnceByIndex,
+  planByIndex,
   type Tx,
 } from '../../platform/db/index.ts'
 import { dayOfUlid, isTestId } from '../../platform/ids.ts'
@@ -139,7 +139,7 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
   const final = finishes.filter((f) => f.next?.kind !== 'retry')
   const retried = finishes.filter((f) => f.next?.kind === 'retry')
   const [, finalClaims, stoppedClaims, retriedClaims, undoneClaims] = await Promise.all([
-    planOnceByIndex(tx),
+    planByIndex(tx),
     finishClaims(
       tx,
       final.map((f) => f.claim),

@@ -39,14 +39,11 @@ it('does not load an email again of which a row is leased already', async () => 
   const wanted: unknown[] = []
   const watched: Db = {
     ...db,
-    transaction: (work, o) =>
-      db.transaction((tx) => {
-        const query: typeof tx.query = (s, values) => {
-          if (typeof s === 'object' && s.name === 'sending.load_emails') wanted.push(values?.[3])
-          return tx.query(s, values)
-        }
-        return work({ ...tx, query })
-      }, o),
+    query(s, values) {
+      if (typeof s === 'object' && s.name === 'sending.load_emails') wanted.push(values?.[3])
+      return db.query(s, values)
+    },
+    transaction: db.transaction,
   }
   const prepare = () => Promise.reject(new Error('not called'))
   const largeEmails = createLargeEmails({ db, trackingUrls })

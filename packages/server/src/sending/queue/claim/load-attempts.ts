@@ -1,6 +1,6 @@
 /** Loads what a queue's claims need: each email that they share once. */
 import { parseAddress } from '@postrider/mail'
-import { type Db, type Queryable, readOncePlanned } from '../../../platform/db/index.ts'
+import type { Db, Queryable } from '../../../platform/db/index.ts'
 import { findSuppressed } from '../../../suppressions/index.ts'
 import type { Claim, LoadedClaim } from '../../attempt/attempt.ts'
 import { type EmailForSend, loadForSend } from '../../attempt/attempt-store.ts'
@@ -41,9 +41,7 @@ export async function loadAttempts(
   const isWanted = ({ contentBytes, refId }: Claim) =>
     contentBytes < LARGE_CONTENT_BYTES && prepareOf.get(refId) === undefined
   const contentsOf = [...new Set(claims.filter(isWanted).map((claim) => claim.refId))]
-  const { emails, recipients } = await readOncePlanned(deps.db, (tx) =>
-    loadForSend(tx, tenantId, claims, contentsOf),
-  )
+  const { emails, recipients } = await loadForSend(deps.db, queue.tenantId, claims, contentsOf)
   const emailOf = new Map(
     emails.map((e) => [
       e.ref_id,

@@ -2,7 +2,7 @@
  * The commits of webhook requests, each shared by the streams that reach it together, and what a process
  * remembers between them.
  */
-import { createGroupCommit, type Db, planOnceByIndex, type Tx } from '../../../platform/db/index.ts'
+import { createGroupCommit, type Db, planByIndex, type Tx } from '../../../platform/db/index.ts'
 import type { DeliverDeps } from '../deliver-batch.ts'
 import { createBodyBudget } from '../request/body-budget.ts'
 import { createLastRequests } from '../request/last-requests.ts'
@@ -103,7 +103,7 @@ async function settleAndTake(
 ): Promise<[Settled[], Taken[]]> {
   if (settlements.length === 0) return [[], await takeDeliveries(tx, takes)]
   if (takes.length === 0) return [await settleDeliveries(tx, settlements), []]
-  const [, held] = await Promise.all([planOnceByIndex(tx), lockForSettling(tx, settlements)])
+  const [, held] = await Promise.all([planByIndex(tx), lockForSettling(tx, settlements)])
   // In one write: the statements of a connection run in the order in which they are issued.
   return Promise.all([settleHeld(tx, settlements, held), takeDeliveries(tx, takes)])
 }

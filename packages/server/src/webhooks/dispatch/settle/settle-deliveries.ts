@@ -6,7 +6,7 @@
  * It need not be flushed at once: what is lost of it in a crash is a repetition of the same bytes. A
  * divided delivery leaves as it is recorded, and its halves take their place in the same transaction.
  */
-import { planOnceByIndex, type Tx } from '../../../platform/db/index.ts'
+import { planByIndex, type Tx } from '../../../platform/db/index.ts'
 import type { StreamKey } from '../stream-store.ts'
 import { existingStreams, insertOpen, type NewOpenDelivery } from '../take/take-store.ts'
 import type { DeliveryStep } from './decide-delivery.ts'
@@ -43,7 +43,7 @@ export async function settleDeliveries(
   tx: Tx,
   settlements: readonly Settlement[],
 ): Promise<Settled[]> {
-  const [, held] = await Promise.all([planOnceByIndex(tx), lockForSettling(tx, settlements)])
+  const [, held] = await Promise.all([planByIndex(tx), lockForSettling(tx, settlements)])
   return settleHeld(tx, settlements, held)
 }
 

@@ -11,7 +11,7 @@
  * group.
  */
 import { type SubscriptionKey, subscriptionKeyOfEvent } from '@postrider/contract'
-import { planOnceByIndex, type Tx } from '../../../platform/db/index.ts'
+import { planByIndex, type Tx } from '../../../platform/db/index.ts'
 import { dayOfUlid, newIdAt } from '../../../platform/ids.ts'
 import { continueTrace } from '../../../platform/trace.ts'
 import { nameOfEvent } from '../../events/event.ts'
@@ -135,7 +135,7 @@ interface Batch extends EventOwner {
 /** Its first statements are issued at once: after those that were issued before, and without a pause. */
 export async function takeDeliveries(tx: Tx, takes: readonly Take[]): Promise<Taken[]> {
   const [, streams, targets] = await Promise.all([
-    planOnceByIndex(tx),
+    planByIndex(tx),
     lockStreams(tx, takes),
     loadTargets(tx, takes),
   ])
