@@ -1,10 +1,10 @@
 /** API keys that end while a program is logged in, over real sockets, with the keys of a real database. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
-import { createKeyAuthenticator } from '../tenants/authenticate-key.ts'
-import { createApiKey } from '../tenants/create-api-key.ts'
-import { createTenant, revokeApiKey } from '../tenants/index.ts'
-import { begin, logIn, plain, RAW, start } from './listener.fixture.ts'
+import { begin, logIn, plain, RAW, start } from '../src/submission/listener.fixture.ts'
+import { createKeyAuthenticator } from '../src/tenants/authenticate-key.ts'
+import { createApiKey } from '../src/tenants/create-api-key.ts'
+import { createTenant, revokeApiKey } from '../src/tenants/index.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
 
 const HOUR_MS = 3_600_000
 const ENDED = /^535 5\.7\.8 .* was revoked or has expired/
