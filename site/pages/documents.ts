@@ -13,7 +13,7 @@ export function documentPages(): SitePage[] {
     .map((path) => `docs/${path.replaceAll('\\', '/')}`)
     .sort()
   const pages = [...inDocs, ...Object.keys(outsideDocs)].map(pageOf)
-  return [...pages, readmePage('start'), readmePage('features'), adrPage(pages)]
+  return [...pages, startPage(), adrPage(pages)]
 }
 
 export function readDocument(path: string): string {
@@ -49,20 +49,17 @@ function describe(text: string): string {
   return end > 0 ? fitting.slice(0, end + 1) : `${fitting.slice(0, fitting.lastIndexOf(' '))} …`
 }
 
-const titles = {
-  start: { heading: 'Running in five minutes', title: 'Start in five minutes' },
-  features: { heading: 'What works today', title: 'What works today' },
-} as const
+const START = 'Running in five minutes'
 
-function readmePage(slug: keyof typeof titles): SitePage {
-  const { heading, title } = titles[slug]
-  const [, section] = readDocument('README.md').split(new RegExp(`^## ${heading}$`, 'm'))
-  if (section === undefined) throw new Error(`README.md has no heading "${heading}"`)
+/** A section of README.md is a page of its own. */
+function startPage(): SitePage {
+  const [, section] = readDocument('README.md').split(new RegExp(`^## ${START}$`, 'm'))
+  if (section === undefined) throw new Error(`README.md has no heading "${START}"`)
   const text = `${section.split(/^## /m)[0]?.trim()}\n`
   // Links to the section lead to the page.
-  const anchor = `<span id="${anchorOf(heading)}"></span>\n\n`
+  const anchor = `<span id="${anchorOf(START)}"></span>\n\n`
   const { description, markdown } = bodyOf(text, 'README.md')
-  return { slug, title, description, markdown: anchor + markdown }
+  return { slug: 'start', title: 'Start in five minutes', description, markdown: anchor + markdown }
 }
 
 /** The list of the decisions. */

@@ -13,12 +13,11 @@ export const outsideDocs: Readonly<Record<string, string>> = {
   'packages/client/README.md': 'client',
 }
 
-/** Sections of README.md that are pages of their own, by the anchors of their headings. */
+/** Sections of README.md that are a page of their own, by the anchors of their headings. */
 export const readmeSections: Readonly<Record<string, string>> = {
   'running-in-five-minutes': 'start',
   'through-your-own-smtp-server': 'start',
   commands: 'start',
-  'what-works-today': 'features',
 }
 
 /** Of a file in the repository; undefined when it is no page. */
