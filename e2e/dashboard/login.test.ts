@@ -123,6 +123,7 @@ describeInBrowser('an invitation of a member', (scene) => {
     await password.fill('a second quiet sentence')
     await sams.getByRole('button', { name: 'Set the password' }).click()
     await sams.waitForURL(`**/app/t/${tenant.tenantId}**`)
+    await settle(sams)
     await sams.getByRole('button', { name: 'Your account' }).click()
     await sams.getByRole('menuitem', { name: 'Log out' }).click()
     await sams.waitForURL('**/app/login')

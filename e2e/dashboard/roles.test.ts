@@ -8,7 +8,7 @@ import { casesOf } from '@postrider/testkit'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { describeInBrowser } from './in-browser.ts'
-import type { Person, Scene } from './scene.ts'
+import { goTo, type Person, type Scene } from './scene.ts'
 import { sendTestMail } from './test-mail.ts'
 
 interface Screen {
@@ -247,12 +247,6 @@ describeInBrowser(
 
 async function personOf(scene: Scene, role: UserRole) {
   return role === 'operator' ? scene.operator : await scene.newPerson(role, { content: false })
-}
-
-/** As the router does it: "act for" is a state of the page, which loading it again would end. */
-async function goTo(page: Page, path: string): Promise<void> {
-  await page.evaluate(`history.pushState({}, '', ${JSON.stringify(path)})`)
-  await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
 interface FoundButton {

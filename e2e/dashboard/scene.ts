@@ -15,6 +15,7 @@ import { findFreePort } from '@postrider/testkit'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { askedElsewhere, launchBrowser, type PageWatch, watchPage } from '../browser.ts'
 import { createWorld, type Tenant, type World } from '../world.ts'
+import { createPages } from './pages.ts'
 
 const BUILD = new URL('../../scripts/build-dashboard.mjs', import.meta.url).pathname
 const PASSWORD = 'some quiet words to remember'
@@ -69,7 +70,7 @@ export interface Scene {
   /** A secret that the service keeps. It may be on no page and in no answer. */
   newSecret(): string
   newPerson(role: MemberRole | OperatorRole, o?: NewPerson): Promise<Person>
-  /** A page of a browser that has no cookies but those of the person. */
+  /** A page that has no cookies but those of the person, and nothing stored. */
   open(path: string, o?: OpenOptions): Promise<Page>
   /** Of all open pages, since they were last asked for; none if all is well. */
   complaints(): Promise<string[]>
@@ -126,6 +127,7 @@ async function setUp(world: World, browser: Browser, o: SceneOptions): Promise<S
   const stranger = { ...(await world.newTenant(name)), name }
   const secrets = [world.adminToken, stranger.apiKey, tenant.apiKey]
   const opened: Opened[] = []
+  const pages = createPages(browser, origin)
 
   async function newPerson(role: Person['role'], person: NewPerson = {}): Promise<Person> {
     const email = person.email ?? `${role}.${randomBytes(4).toString('hex')}@example.com`
@@ -168,14 +170,9 @@ async function setUp(world: World, browser: Browser, o: SceneOptions): Promise<S
       return secret
     },
     async open(path, options = {}) {
-      const { colors = 'light', width = 1440, height = 900, language = 'en', person } = options
-      const context = await browser.newContext({
-        ...{ colorScheme: colors, locale: language, viewport: { width, height } },
-        reducedMotion: 'reduce',
-        timezoneId: 'Europe/Berlin',
-      })
-      if (person !== undefined) await logIn(context, person)
-      const page = await context.newPage()
+      const { person } = options
+      const page = await pages.take(options)
+      if (person !== undefined) await logIn(page.context(), person)
       const answers: Opened['answers'] = []
       page.on('response', (response) => {
         if (READABLE.test(response.headers()['content-type'] ?? ''))
@@ -198,7 +195,7 @@ async function setUp(world: World, browser: Browser, o: SceneOptions): Promise<S
       return found.flat()
     },
     async closePages() {
-      await Promise.all(opened.splice(0).map(({ page }) => page.context().close()))
+      await Promise.all(opened.splice(0).map(({ page }) => pages.giveBack(page)))
     },
     async destroy() {
       await browser.close()
@@ -268,6 +265,14 @@ function watchTraffic(page: Page): Traffic {
   }
   page.on('request', count(1)).on('requestfinished', count(-1)).on('requestfailed', count(-1))
   return now
+}
+
+/** As the router does it: the page is not loaded again. `settle` waits for what it asks for then. */
+export async function goTo(page: Page, path: string): Promise<void> {
+  const seen = traffic.get(page)
+  await page.evaluate(`history.pushState({}, '', ${JSON.stringify(path)})`)
+  if (seen !== undefined) seen.quietSinceMs = performance.now()
+  await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
 /** Resolves once the page, which the scene has opened, has asked for nothing for a moment. */

@@ -20,6 +20,7 @@ describeTour('screens', {
 describeTour('screens', {
   open: { width: NARROWEST, height: 640, language: 'de' },
   title: 'fits on the narrowest phone, in German',
+  isByRouter: true,
   async check(page) {
     await settle(page)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(

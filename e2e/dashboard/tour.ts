@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { browserHindrance } from '../browser.ts'
-import type { OpenOptions } from './scene.ts'
+import { goTo, type OpenOptions } from './scene.ts'
 import { fillIn, type Screen, screens } from './screens.ts'
 import { createStory, type Story } from './story.ts'
 
@@ -23,6 +23,8 @@ export function describeTour(
     /** Completes the title of each test: "<screen> <title>". */
     readonly title: string
     readonly check: (page: Page) => Promise<void>
+    /** By links instead of addresses: loading a page again takes Chromium four times as long. */
+    readonly isByRouter?: boolean
   },
 ): void {
   describe.skipIf(browserHindrance !== undefined)(
@@ -38,7 +40,8 @@ export function describeTour(
 
       async function visit(path: string, as: Screen['as'] = 'owner'): Promise<Page> {
         if (opened?.as === as) {
-          await opened.page.goto(story.scene.origin + path)
+          if (o.isByRouter === true) await goTo(opened.page, path)
+          else await opened.page.goto(story.scene.origin + path)
           return opened.page
         }
         await story.scene.closePages()
