@@ -6,8 +6,9 @@ import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { allPages } from './pages/all.ts'
+import { outsideCode } from './pages/links.ts'
 import { asMarkdown, llmsFull, llmsIndex, markdownAddressOf } from './pages/llms.ts'
-import type { SitePage } from './pages/page.ts'
+import { keepDatesWhole, type SitePage } from './pages/page.ts'
 import { sidebarOf } from './sidebar.ts'
 
 const site = fileURLToPath(new URL('.', import.meta.url))
@@ -33,7 +34,7 @@ if (existsSync(pictures)) cpSync(pictures, join(publicDir, 'pictures'), { recurs
 /** JSON is YAML, too. */
 function withFrontMatter({ slug, title, description, markdown, front }: SitePage): string {
   const id = slug === '' ? 'index' : slug
-  return `---\n${JSON.stringify({ title, description, slug: id, ...front }, null, 2)}\n---\n\n${markdown}`
+  return `---\n${JSON.stringify({ title, description, slug: id, ...front }, null, 2)}\n---\n\n${outsideCode(markdown, keepDatesWhole)}`
 }
 
 function write(file: string, text: string): void {

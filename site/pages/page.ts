@@ -39,6 +39,12 @@ export function cell(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|')
 }
 
+/** Dates in the cells of tables: a browser would break them at their hyphens. */
+export function keepDatesWhole(markdown: string): string {
+  const date = /(?<=\| |; )\d{4}-\d{2}-\d{2}(?= \||; )/g
+  return markdown.replaceAll(date, '<span class="date">$&</span>')
+}
+
 /** Markdown as plain text, for descriptions and titles. */
 export function plain(markdown: string): string {
   return markdown

@@ -5,7 +5,7 @@ import { allPages } from '../pages/all.ts'
 import { tableOf } from '../pages/fields.ts'
 import { mapLinks, outsideCode } from '../pages/links.ts'
 import { asMarkdown, llmsFull, llmsIndex } from '../pages/llms.ts'
-import { addressOf, anchorOf, slugOf } from '../pages/page.ts'
+import { addressOf, anchorOf, keepDatesWhole, slugOf } from '../pages/page.ts'
 import { mapPictures } from '../pages/pictures.ts'
 import { linksOf, sidebarOf } from '../sidebar.ts'
 
@@ -54,6 +54,14 @@ it('a link to a document leads to its page, and one to a source becomes its word
 it('what stands in code is not changed', () => {
   expect(outsideCode('a `a` a\n```\na\n```\na', (text) => text.replaceAll('a', 'b'))).toBe(
     'b `a` b\n```\na\n```\nb',
+  )
+})
+
+it('dates in the cells of tables are kept whole, and no others', () => {
+  expect(
+    keepDatesWhole('On 2026-11-24.\n| a | 2026-07-21; 2026-07-22 |\n| 2026-07-21T10:00 |'),
+  ).toBe(
+    'On 2026-11-24.\n| a | <span class="date">2026-07-21</span>; <span class="date">2026-07-22</span> |\n| 2026-07-21T10:00 |',
   )
 })
 

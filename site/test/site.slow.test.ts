@@ -98,6 +98,17 @@ describe.skipIf(browserHindrance !== undefined)(`in Chromium ${browserHindrance 
     await page.close()
   })
 
+  it('dates in tables stay on one line', async () => {
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+    await page.goto(`${server.origin}/comparison/`)
+    const lines = await page
+      .locator('td .date')
+      .evaluateAll((dates) => dates.map((date) => date.getClientRects().length))
+    expect(lines.length).toBeGreaterThan(50)
+    expect(lines.filter((one) => one !== 1)).toEqual([])
+    await page.close()
+  })
+
   it('an address that leads nowhere gets a page that says so', async () => {
     const page = await browser.newPage()
     const response = await page.goto(`${server.origin}/nothing/`)
