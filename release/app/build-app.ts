@@ -3,17 +3,10 @@
  * that it depends on, and a Node of its own. The container image and the Debian package hold it.
  */
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  copyFileSync,
-  lutimesSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { copyFileSync, lutimesSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { unifyModes } from '../modes.ts'
 import { buildPostrider } from '../npm/build-postrider.ts'
 import { readPackageJson, root } from '../npm/project.ts'
 
@@ -51,7 +44,7 @@ export async function buildApp({ arch, outDir, hasPostgres }: AppOptions): Promi
   )
   removeNeedless(join(app, 'node_modules'))
   fetchNode(arch, outDir)
-  unify(outDir)
+  unifyModes(outDir)
 }
 
 /** Node's version is the one that this repository is developed with. */
@@ -77,16 +70,6 @@ function removeNeedless(dir: string): void {
     if (NEEDLESS.test(entry.name) || (isFolder && NEEDLESS_FOLDERS.test(entry.name)))
       rmSync(path, { recursive: true })
     else if (isFolder) removeNeedless(path)
-  }
-}
-
-/** Modes do not depend on who builds. */
-function unify(dir: string): void {
-  chmodSync(dir, 0o755)
-  for (const entry of readdirSync(dir, { withFileTypes: true })) {
-    const path = join(dir, entry.name)
-    if (entry.isDirectory()) unify(path)
-    else if (entry.isFile()) chmodSync(path, statSync(path).mode & 0o100 ? 0o755 : 0o644)
   }
 }
 

@@ -37,6 +37,8 @@ interface DebOptions {
 
 /** @returns the path of the package in `outDir` */
 export async function buildDeb({ arch, outDir, app, ...rest }: DebOptions): Promise<string> {
+  // Modes of folders do not depend on who builds.
+  process.umask(0o022)
   const version = toDebianVersion(rest.version ?? readPackageJson('.').version)
   const work = mkdtempSync(join(tmpdir(), 'postrider-deb-'))
   try {
@@ -94,7 +96,7 @@ function writeDocuments(dir: string, o: { lib: string; version: string }): void 
       `Node.js, /usr/lib/postrider/node:\n\n${ofNode.trimEnd()}\n`,
     ].join('\n\n'),
   )
-  const entry = `postrider (${o.version}) stable; urgency=medium\n\n  * What changed: /usr/share/doc/postrider/CHANGELOG.md.gz\n\n -- ${MAINTAINER}  ${new Date(sourceDate() * 1_000).toUTCString().replace('GMT', '+0000')}\n`
+  const entry = `postrider (${o.version}) stable; urgency=medium\n\n  * What changed: /usr/share/doc/postrider/CHANGELOG.md.gz\n\n -- ${packageFacts('.').author}  ${new Date(sourceDate() * 1_000).toUTCString().replace('GMT', '+0000')}\n`
   write(join(dir, 'changelog.gz'), gzipSync(entry, { level: 9 }))
   write(
     join(dir, 'CHANGELOG.md.gz'),
@@ -102,8 +104,6 @@ function writeDocuments(dir: string, o: { lib: string; version: string }): void 
   )
   write(join(dir, 'config.md'), readFileSync(join(root, 'docs/config.md')))
 }
-
-const MAINTAINER = 'The Postrider developers <postrider@example.com>'
 
 interface Control {
   readonly arch: Arch
@@ -114,12 +114,12 @@ interface Control {
 function writeControl(dir: string, { arch, version, installedKiB }: Control): void {
   for (const script of ['postinst', 'prerm', 'postrm']) place(script, join(dir, script), 0o755)
   write(join(dir, 'conffiles'), '/etc/postrider/postrider.env\n')
-  const { description, homepage } = packageFacts('.')
+  const { description, homepage, author } = packageFacts('.')
   const fields = {
     Package: 'postrider',
     Version: version,
     Architecture: DEBIAN_ARCH[arch],
-    Maintainer: MAINTAINER,
+    Maintainer: author,
     'Installed-Size': installedKiB,
     Depends: 'adduser, init-system-helpers (>= 1.54), libc6 (>= 2.28), libgcc-s1, libstdc++6',
     Recommends: 'ca-certificates',

@@ -62,6 +62,7 @@ describe.skipIf(lacking !== undefined)('the Debian package', () => {
       buildDeb({ arch: 'x64', app, version, outDir: join(work, outDir) })
     first = await build('1.0.0-rc.1', 'first')
     second = await build('1.0.0', 'second')
+    process.umask(0o077)
     const again = await build('1.0.0-rc.1', 'again')
     expect(sha256(again)).toBe(sha256(first))
     rmSync(again)

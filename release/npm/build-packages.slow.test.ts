@@ -82,20 +82,21 @@ it('packages are small', () => {
   expect(packages.testkit.packedBytes).toBeLessThan(150_000)
 })
 
-it('the same sources give the same bytes', async () => {
-  const again = await buildPackages(join(folder, 'second'))
+it('the same sources give the same bytes, also to someone whose new files nobody else may read', async () => {
+  const mask = process.umask(0o077)
+  const again = await buildPackages(join(folder, 'second')).finally(() => process.umask(mask))
   for (const [name, { path }] of all())
     expect(readFileSync(again[name].path).equals(readFileSync(path)), name).toBe(true)
 })
 
 it('every package says where its source is, who may use it, and what it is about', () => {
-  const { repository, homepage, bugs } = JSON.parse(
+  const { repository, homepage, bugs, author } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
   const folders = { postrider: undefined, client: 'packages/client', testkit: 'packages/testkit' }
   for (const [name, directory] of Object.entries(folders)) {
     const manifest = JSON.parse(read(name as keyof typeof folders, 'package.json'))
-    expect(manifest).toMatchObject({ homepage, bugs, license: 'Apache-2.0' })
+    expect(manifest).toMatchObject({ homepage, bugs, author, license: 'Apache-2.0' })
     expect(manifest.repository).toEqual({ ...repository, ...(directory && { directory }) })
     expect(manifest.keywords).toContain('email')
     expect(manifest.engines.node).toMatch(/^>=/)

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { unifyModes } from '../modes.ts'
 
 export interface Tarball {
   readonly path: string
@@ -19,6 +20,7 @@ interface Said {
 }
 
 export function pack(packageDir: string, destination: string): Tarball {
+  unifyModes(packageDir)
   mkdirSync(destination, { recursive: true })
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', destination]
   const said = execFileSync('npm', args, {
