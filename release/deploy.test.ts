@@ -44,6 +44,15 @@ describe('the compose file', () => {
     expect(required.filter((name) => !head.includes(name))).toEqual([])
   })
 
+  it('gets its secrets from a file that the documents make, and that nobody commits', () => {
+    const [, commands = ''] = read('docs/operations/deploy.md').split('### With Compose')
+    const [, file = ''] = /cat > \.env <<END\n([\s\S]*?)\nEND\n/.exec(commands) ?? []
+    const made = file.split('\n').map((line) => line.split('=')[0])
+    const required = [...text.matchAll(/\$\{(\w+):\?in \.env\}/g)].map(([, name]) => name)
+    expect(made.toSorted()).toEqual([...new Set(required)].toSorted())
+    expect(read('.gitignore').split('\n')).toContain('.env')
+  })
+
   it('gives no rights, and keeps data in volumes', () => {
     expect(postrider).toMatchObject({
       ...{ read_only: true, cap_drop: ['ALL'], tmpfs: ['/tmp'] },
