@@ -11,6 +11,8 @@ interface PackageFacts {
   readonly description: string
   readonly keywords: readonly string[]
   readonly license: string
+  /** `Name <address>`. The Debian package has it as its maintainer. */
+  readonly author: string
   readonly homepage: string
   readonly bugs: string
   readonly repository: { readonly type: string; readonly url: string; readonly directory?: string }
@@ -22,11 +24,11 @@ function readPackageJson(folder: string): PackageFacts {
 
 /** `folder`: where its source is. npm accepts a signed statement of origin only with `repository`. */
 export function packageFacts(folder: string): PackageFacts {
-  const { version, license, homepage, bugs, repository } = readPackageJson('.')
+  const { version, license, author, homepage, bugs, repository } = readPackageJson('.')
   const { name, description, keywords } = readPackageJson(folder)
   const directory = folder === '.' ? {} : { directory: folder }
   return {
-    ...{ name, version, description, keywords, license, homepage, bugs },
+    ...{ name, version, description, keywords, license, author, homepage, bugs },
     repository: { ...repository, ...directory },
   }
 }
