@@ -13,7 +13,6 @@ import {
 } from '../../../test/webhook-dispatch.ts'
 import { registerWebhook } from '../subscriptions/register-webhook.ts'
 import { rotateSigningSecret } from '../subscriptions/rotate-secret.ts'
-import { FORMER_MS } from '../subscriptions/signing.ts'
 import { updateWebhook } from '../subscriptions/update-webhook.ts'
 import type { StreamKey } from './stream-store.ts'
 
@@ -164,8 +163,10 @@ describe('[contract 10] rotateSigningSecret', () => {
     await expect(rotate(key)).rejects.toMatchObject({ code: 'conflict' })
     await send()
     for (const one of secrets) verify(one)
-    const tomorrow = { now: () => new Date(Date.now() + FORMER_MS + 1_000) } as typeof world.clock
-    expect((await rotate(key, tomorrow)).signingSecret).toMatch(/^whsec_/)
+    const later = (ms: number) => ({ now: () => new Date(Date.now() + ms) }) as typeof world.clock
+    const dayMs = 24 * 3_600_000
+    await expect(rotate(key, later(dayMs - 60_000))).rejects.toMatchObject({ code: 'conflict' })
+    expect((await rotate(key, later(dayMs + 1_000))).signingSecret).toMatch(/^whsec_/)
   })
 
   it('gives two calls at once a secret each, both of which sign', async () => {

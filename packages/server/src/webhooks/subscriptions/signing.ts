@@ -12,7 +12,7 @@ import type { KeyRing } from '../../platform/secrets/index.ts'
 
 /** Of the secrets, in bytes: what HMAC-SHA256 makes use of. */
 const SECRET_BYTES = 32
-export const FORMER_MS = 24 * 3_600_000
+const FORMER_MS = 24 * 3_600_000
 
 export interface Signing {
   readonly secret: string
