@@ -90,6 +90,12 @@ export const inboundIdFilter = Type.String({
   examples: ['in_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
 })
 
+export const inboundId = Type.String({
+  maxLength: 64,
+  description: 'Of the message, as `INCOMING_EMAIL` has it',
+  examples: ['in_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+})
+
 /** Reference id of an email, as a filter or in a list: any text, so that an unknown one finds nothing. */
 export const refId = Type.String({
   description: 'Reference id of an email',

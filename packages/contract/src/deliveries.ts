@@ -9,6 +9,7 @@ import { type Static, Type } from 'typebox'
 import {
   answer,
   closedObject,
+  inboundId,
   inboundIdFilter,
   nextPageToken,
   pageQuery,
@@ -210,6 +211,7 @@ export const replayWebhookEventsBody = closedObject(
     end: Type.Optional(timeOrDate('Events that happened at this time or earlier; now if left out')),
     event: Type.Optional(eventName),
     ref_id: Type.Optional(refId),
+    inbound_id: Type.Optional(inboundId),
     undelivered: Type.Optional(
       Type.Boolean({
         description: 'true: only events that no delivery with the status `delivered` has carried',
@@ -219,7 +221,10 @@ export const replayWebhookEventsBody = closedObject(
       Type.Boolean({ description: 'true: only count what would be sent again' }),
     ),
   },
-  { description: '`start` or `ref_id` is required' },
+  {
+    description:
+      '`start`, `ref_id` or `inbound_id` is required. `ref_id` and `inbound_id` exclude each other',
+  },
 )
 export type ReplayWebhookEventsBody = Static<typeof replayWebhookEventsBody>
 

@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import {
   answer,
   closedObject,
+  inboundIdFilter,
   jsonObject,
   nextPageToken,
   pageQuery,
@@ -39,6 +40,7 @@ const eventFilters = {
 
 export const listEventsQuery = closedObject({
   ...eventFilters,
+  inbound_id: Type.Optional(inboundIdFilter),
   start: Type.Optional(timeOrDate('Happened at this time or later')),
   end: Type.Optional(timeOrDate('Happened at this time or earlier')),
   ...pageQuery.properties,

@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import {
   answer,
   closedObject,
+  inboundId,
   inboundIdFilter,
   nextPageToken,
   pageQuery,
@@ -16,12 +17,6 @@ import {
 
 export const inboundMessageStates = ['waiting', 'reported'] as const
 export type InboundMessageState = (typeof inboundMessageStates)[number]
-
-const inboundId = Type.String({
-  maxLength: 64,
-  description: 'Of the message, as `INCOMING_EMAIL` has it',
-  examples: ['in_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
-})
 
 export const inboundMessageParams = closedObject({ inbound_id: inboundId })
 export type InboundMessageParams = Static<typeof inboundMessageParams>

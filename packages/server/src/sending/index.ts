@@ -4,6 +4,7 @@ export type { AcceptSubmitted, Submitted, SubmittedOutcome } from './accept/acce
 export { type RecipientState, selectRecipients } from './accept/schedule-store.ts'
 export { createReturnPathTokens, type ReturnPathTokens } from './attempt/return-path-tokens.ts'
 export { getContent } from './content/get-content.ts'
+export { pageOfHtml, pageOfText, previewHeaders } from './content/preview/mail-page.ts'
 export { layOver } from './own-data/own-data.ts'
 export { readShownOwn, type ShownOwn } from './own-data/own-data-store.ts'
 export { discoverQueues } from './queue/claim/claim-store.ts'

@@ -193,7 +193,7 @@ function deliveryRoutes(app: FastifyInstance, deps: WebhookRoutesDeps): void {
   })
 
   addOperation(app, 'replayWebhookEvents', {
-    summary: 'Send recorded events again, by when they happened or by email',
+    summary: 'Send recorded events again, by when they happened, by email or by received message',
     description: `Recorded events are sent again, behind what is live, to the webhook that takes such events now. The event switches are followed as they are now, so that events can be had that were not wanted when they happened. With \`undelivered\` only events that no delivery with the status \`delivered\` has carried. With \`dry_run\` they are counted as \`matched\`, and nothing is sent. Events that wait already are not queued twice, and not counted. When no webhook that takes the events found is registered, the answer is 404; when none of those is active, 409. ${REPLAYS_LIMIT}`,
     tag: 'Webhooks',
     body: replayWebhookEventsBody,

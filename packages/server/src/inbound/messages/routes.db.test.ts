@@ -9,12 +9,25 @@ import { useInbound } from '../../../test/inbound-worker.ts'
 import { silent } from '../../../test/sending.ts'
 import { testLimiter } from '../../../test/webhook-api.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
+import type { Person } from '../../platform/http/sessions/session.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import { type InboundMessageRouteDeps, inboundMessageRoutes } from './routes.ts'
 
 const world = useInbound()
 let app: FastifyInstance
 const opened: FastifyInstance[] = []
+
+const A = 'tn_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+const B = 'tn_01ARZ3NDEKTSV4RRFFQ69G5FAW'
+const person = (tenantId: string, content: boolean): Person => ({
+  ...{ userId: 'usr_1', sessionId: 'ses_1', operatorRole: undefined, content: false },
+  memberships: [{ tenantId, role: 'support', content }],
+})
+const PEOPLE: Readonly<Record<string, Person>> = {
+  reads: person(A, true),
+  lists: person(A, false),
+  elsewhere: person(B, true),
+}
 
 async function open(change: Partial<InboundMessageRouteDeps> = {}): Promise<FastifyInstance> {
   const one = createHttpApp({
@@ -25,6 +38,12 @@ async function open(change: Partial<InboundMessageRouteDeps> = {}): Promise<Fast
       if (key === 'lister') return { tenantId: 'tn_a', keyId: key, scopes: ['read'] }
       if (key === 'reader') return { tenantId: 'tn_a', keyId: key, scopes: ['read', 'content'] }
       return key === 'b' ? { tenantId: 'tn_b', keyId: key, scopes: [] } : undefined
+    },
+    sessions: {
+      cookieName: 'session',
+      find: async (token) => PEOPLE[token],
+      isOwnOrigin: () => true,
+      hasTenant: async () => true,
     },
   })
   inboundMessageRoutes(one, {
@@ -244,5 +263,47 @@ describe('messages of another tenant', () => {
       expect(refused.statusCode).toBe(403)
       expect(refused.json().message).toContain('"content"')
     }
+  })
+})
+
+describe('the preview of a received message', () => {
+  const preview = (id: string | undefined, who: string, tenant = A) =>
+    app.inject({
+      method: 'GET',
+      url: `/ui/api/v1/inbound/messages/${id}/preview?tenant=${tenant}`,
+      headers: { cookie: `session=${who}` },
+    })
+
+  const routes = [[routeOf({ tenantId: A }), 'desk@x']] as const
+
+  it('shows its HTML in a page that runs and loads nothing, or its text as text', async () => {
+    const html = '<p>Hi</p><script>alert(1)</script>'
+    const [ofHtml] = await world.receive({
+      routes,
+      raw: rawMail({ header: 'Content-Type: text/html\r\n', body: `<link rel=x>${html}` }),
+    })
+    const shown = await preview(ofHtml, 'reads')
+    expect(shown.statusCode).toBe(200)
+    expect(shown.payload).toContain(`<bgsound rel=x>${html}`)
+    expect(shown.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': expect.stringMatching(/^sandbox; default-src 'none'; /),
+      'x-content-type-options': 'nosniff',
+    })
+    const [ofText] = await world.receive({
+      routes,
+      raw: rawMail({ messageId: '<t@x>', body: 'a < b & <script>\r\n' }),
+    })
+    expect((await preview(ofText, 'reads')).payload).toContain('a &lt; b &amp; &lt;script&gt;')
+  })
+
+  it('is for people with the permission content, each in the own tenant, and for no key', async () => {
+    const [id] = await world.receive({ routes })
+    expect((await preview(id, 'nobody')).statusCode).toBe(401)
+    expect((await preview(id, 'lists')).statusCode).toBe(403)
+    expect((await preview(id, 'elsewhere')).statusCode).toBe(403)
+    expect((await preview(id, 'elsewhere', B)).statusCode).toBe(404)
+    expect((await preview('in_x', 'reads')).statusCode).toBe(404)
+    expect((await get(`/${id}/preview`)).statusCode).toBe(404)
   })
 })

@@ -106,10 +106,10 @@ function withinOctets(
 }
 
 /** What the events are of; what no event is of, where nothing can be found. */
-function subjectOf({
+export function subjectOf({
   ref_id: refId,
   inbound_id: inboundId,
-}: ListWebhookDeliveriesQuery): string | undefined {
+}: Pick<ListWebhookDeliveriesQuery, 'ref_id' | 'inbound_id'>): string | undefined {
   if (refId !== undefined && inboundId !== undefined) return soughtUlid('')
   if (inboundId !== undefined) return soughtId('in', inboundId)
   return refId === undefined ? undefined : soughtUlid(refId)

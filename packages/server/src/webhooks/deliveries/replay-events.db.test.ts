@@ -20,7 +20,7 @@ import {
 } from '../../../test/webhook-record.ts'
 import { createClock, formatMicros } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/index.ts'
-import { newUlid } from '../../platform/ids.ts'
+import { newId, newUlid } from '../../platform/ids.ts'
 import { createRateLimit } from '../../platform/limits/rate-limit.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 import { type NewEvent, recordEvents } from '../index.ts'
@@ -448,6 +448,32 @@ describe('POST /v1/webhook/replay', () => {
         expect(status).toBe(202)
         expect(body.replayed).toBe(expected.length)
         expect(await pendingOf(key)).toEqual(idsOf(expected))
+      }
+    })
+
+    it('selects by received message, and refuses what is none', async () => {
+      await insertWebhook(db)
+      const key = await insertWebhook(db, { event: 'INCOMING', owner: 'imap_1' })
+      const inboundId = newId('in')
+      const received = { event: 'INCOMING_EMAIL', owner: 'imap_1', details: {} } as const
+      const [mine] = await recordUnwanted(
+        db,
+        newEvent({ ...received, refId: inboundId }),
+        newEvent({ ...received, refId: newId('in') }),
+        newEvent(),
+      )
+      const { status, body } = await post({ inbound_id: inboundId })
+      expect(status).toBe(202)
+      expect(body.replayed).toBe(1)
+      expect(await pendingOf(key)).toEqual(idsOf([mine]))
+      for (const selection of [
+        { inbound_id: 'x' },
+        { inbound_id: newUlid() },
+        { inbound_id: inboundId, ref_id: newUlid() },
+      ]) {
+        const refused = await post(selection)
+        expect(refused.status).toBe(400)
+        expect(refused.body.errors).toMatchObject([{ path: '/inbound_id' }])
       }
     })
 

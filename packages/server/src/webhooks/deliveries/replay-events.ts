@@ -21,7 +21,7 @@ import { type Db, planByIndex, readByIndex } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { ApiError, rateLimited, validationError } from '../../platform/errors.ts'
 import { readStartAndEnd } from '../../platform/http/read-span.ts'
-import { isUlid, timeOfUlid } from '../../platform/ids.ts'
+import { isId, isUlid, timeOfUlid } from '../../platform/ids.ts'
 import type { RateLimit } from '../../platform/limits/rate-limit.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
 import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
@@ -110,15 +110,16 @@ async function findEvents(
   tenantId: string,
   selection: ReplaySelection,
 ): Promise<{ readonly events: readonly EventRef[]; readonly filter: DestinedFilter }> {
-  const { start, ref_id: refId, event } = selection
+  const { start, event } = selection
   const span = readStartAndEnd(selection)
-  if (refId !== undefined && !isUlid(refId))
-    throw validationError({ path: '/ref_id', message: 'must be the reference id of an email' })
-  if (start === undefined && refId === undefined)
-    throw validationError({ path: '/start', message: 'is required where no ref_id is given' })
+  const subject = subjectOf(selection)
+  if (start === undefined && subject === undefined)
+    throw validationError({
+      path: '/start',
+      message: 'is required where neither ref_id nor inbound_id is given',
+    })
   const now = deps.clock.nowMicros()
-  // What concerns an email goes nowhere else.
-  const wanted = refId !== undefined ? ['EMAIL_EVENT'] : event && subscriptionsOf(event)
+  const wanted = subject?.wanted ?? (event && subscriptionsOf(event))
   const filter: ReplayFilter = {
     tenantId,
     names: wantedNames(await requireWebhooks(deps.db, tenantId, wanted), event),
@@ -127,8 +128,8 @@ async function findEvents(
     isUndelivered: selection.undelivered === true,
     webhookIds: selection.webhook_id === undefined ? undefined : [selection.webhook_id],
   }
-  const path = start === undefined ? '/ref_id' : '/start'
-  const { events, perWebhook, destinations } = await selectEvents(deps, filter, refId, path)
+  const path = start === undefined ? (subject?.path ?? '/start') : '/start'
+  const { events, perWebhook, destinations } = await selectEvents(deps, filter, subject?.id, path)
   if (destinations.size > 0)
     requireActive({
       isRegistered: destinations.has('active') || destinations.has('inactive'),
@@ -136,6 +137,24 @@ async function findEvents(
     })
   await requireRoom(deps, tenantId, perWebhook)
   return { events, filter: { ...filter, webhookIds: [...perWebhook.keys()] } }
+}
+
+/** The email or the received message whose events are meant, and whom they go to: nobody else gets them. */
+function subjectOf({ ref_id: refId, inbound_id: inboundId }: ReplaySelection) {
+  if (refId !== undefined && inboundId !== undefined)
+    throw validationError({ path: '/inbound_id', message: 'cannot be given beside ref_id' })
+  if (inboundId !== undefined) {
+    if (!isId('in', inboundId))
+      throw validationError({
+        path: '/inbound_id',
+        message: 'must be the id of a received message',
+      })
+    return { id: inboundId, path: '/inbound_id', wanted: ['INCOMING'] }
+  }
+  if (refId === undefined) return undefined
+  if (!isUlid(refId))
+    throw validationError({ path: '/ref_id', message: 'must be the reference id of an email' })
+  return { id: refId, path: '/ref_id', wanted: ['EMAIL_EVENT'] }
 }
 
 /**
@@ -193,7 +212,7 @@ interface Selected {
 async function selectEvents(
   deps: ReplayDeps,
   filter: ReplayFilter,
-  refId: string | undefined,
+  subjectId: string | undefined,
   path: string,
 ): Promise<Selected> {
   const { waitingMax, lookedAtMax } = deps.replayLimits ?? LIMITS
@@ -201,7 +220,7 @@ async function selectEvents(
   const perWebhook = new Map<string, number>()
   const destinations = new Set<DestinationState>()
   let lookedAt = 0
-  for await (const part of partsOf(deps, filter, refId)) {
+  for await (const part of partsOf(deps, filter, subjectId)) {
     lookedAt += part.lookedAt
     events.push(...part.events)
     for (const state of part.destinations) destinations.add(state)
@@ -222,10 +241,10 @@ async function selectEvents(
 async function* partsOf(
   { db, replayLimits }: ReplayDeps,
   filter: ReplayFilter,
-  refId: string | undefined,
+  subjectId: string | undefined,
 ): AsyncGenerator<ReplayPart> {
   const { findMax: limit } = replayLimits ?? LIMITS
-  for (const source of sourcesOf(refId)) {
+  for (const source of sourcesOf(subjectId)) {
     let after: ReplayPart['last']
     for (let isMore = true; isMore; ) {
       const part = await readByIndex(db, (tx) =>
@@ -238,9 +257,9 @@ async function* partsOf(
   }
 }
 
-function sourcesOf(refId: string | undefined): ReplaySource[] {
-  if (refId === undefined) return [{ kind: 'prompt' }, { kind: 'late' }]
-  return [{ kind: 'email', refId, notBefore: dayAt(timeOfUlid(refId).getTime() - DAY_MS) }]
+function sourcesOf(id: string | undefined): ReplaySource[] {
+  if (id === undefined) return [{ kind: 'prompt' }, { kind: 'late' }]
+  return [{ kind: 'email', refId: id, notBefore: dayAt(timeOfUlid(id).getTime() - DAY_MS) }]
 }
 
 async function requireRoom(

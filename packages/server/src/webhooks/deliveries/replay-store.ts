@@ -31,7 +31,7 @@ export interface ReplayFilter {
 
 /** Where the events are looked for: each in the order of an index. */
 export type ReplaySource =
-  /** Of one email: by event, then by time. None of them is kept under a day before that one. */
+  /** Of one email or received message: by event, then by time. None of them is kept under a day before that one. */
   | { readonly kind: 'email'; readonly refId: string; readonly notBefore: string }
   /** Not late: by id. */
   | { readonly kind: 'prompt' }

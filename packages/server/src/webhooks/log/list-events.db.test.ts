@@ -10,7 +10,7 @@ import {
   recordUnwanted,
 } from '../../../test/webhook-record.ts'
 import type { Db } from '../../platform/db/index.ts'
-import { newId } from '../../platform/ids.ts'
+import { newId, newUlid } from '../../platform/ids.ts'
 import type { NewEvent } from '../events/event.ts'
 
 let api: WebhookApi
@@ -183,4 +183,17 @@ it('shows the content of received mail to keys that may read content only', asyn
     },
   ])
   expect(JSON.stringify(body)).not.toContain('secret')
+})
+
+it('finds the event of a received message by its id, and nothing by another', async () => {
+  const inboundId = newId('in')
+  for (const refId of [inboundId, newId('in')])
+    await record(newEvent({ event: 'INCOMING_EMAIL', refId, owner: 'imap_1', details: { refId } }))
+  await record(newEvent())
+  const { events } = await list({ inbound_id: inboundId })
+  expect(events).toMatchObject([{ event: 'INCOMING_EMAIL', details: { refId: inboundId } }])
+  const nothing = [{ inbound_id: 'x' }, { inbound_id: newId('in') }]
+  for (const query of [...nothing, { inbound_id: inboundId, ref_id: newUlid() }])
+    expect((await list(query)).events).toEqual([])
+  expect((await list({ inbound_id: inboundId }, 'b')).events).toEqual([])
 })

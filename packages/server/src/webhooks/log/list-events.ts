@@ -9,8 +9,9 @@ import { formatMicros } from '../../platform/clock.ts'
 import { type Db, readInOrder, type Tx } from '../../platform/db/index.ts'
 import { type Page, pageTokenAfter, readPage } from '../../platform/http/paging.ts'
 import { readStartAndEnd } from '../../platform/http/read-span.ts'
-import { soughtUlid, timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
+import { timeOfUlid, ulidAtTime } from '../../platform/ids.ts'
 import { allTime, dayAt } from '../../platform/values/date-time.ts'
+import { subjectOf } from '../deliveries/list-deliveries.ts'
 import { endOfLook, type LogFilters, type LogKey, readLog, readLogBodies } from './log-store.ts'
 import { asciiLower, isContent, showEvent, showWithoutContent } from './shown-event.ts'
 
@@ -105,7 +106,7 @@ function filtersOf(tenantId: string, query: ListEventsQuery, { before }: Page): 
   return {
     tenantId,
     event: query.event,
-    refId: query.ref_id === undefined ? undefined : soughtUlid(query.ref_id),
+    refId: subjectOf(query),
     email: query.email === undefined ? undefined : asciiLower(query.email),
     mailerId: query.mailer_id,
     times: isAll
