@@ -43,6 +43,7 @@ export const screens: readonly Screen[] = [
   { name: 'deliveries', path: '/app/t/{tenant}/deliveries', pictured: 1000 },
   { name: 'inbound', path: '/app/t/{tenant}/inbound' },
   { name: 'inbound-domains', path: '/app/t/{tenant}/inbound?tab=domains' },
+  { name: 'inbound-message', path: '/app/t/{tenant}/inbound/messages/{received}' },
   { name: 'mailboxes', path: '/app/t/{tenant}/mailboxes' },
   { name: 'developers', path: '/app/t/{tenant}/developers' },
   { name: 'test-inbox', path: '/app/t/{tenant}/test-inbox' },

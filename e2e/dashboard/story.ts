@@ -139,7 +139,7 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
   breakReceiver()
   await send(client, { count: 9, from: 'rechnung' })
   await send(client, { count: 30, from: 'orders' })
-  const mailbox = await receiveMail(o)
+  const { mailbox, received } = await receiveMail(o)
   const stopped = await client.sendEmail({
     from: { email: `news@${SHOP}`, name: 'Aster Books' },
     to: [{ email: 'reader@example.com' }],
@@ -161,6 +161,7 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
       ...{ tenant: tenant.tenantId, email, pictured, phishing: stopped.ref_id },
       ...{ ...mailers, ...webhooks },
       mailbox,
+      received,
       template,
       tested,
       stranger: scene.stranger.tenantId,
@@ -479,8 +480,8 @@ async function browse(url: string, agent = BROWSER): Promise<void> {
   await answer.arrayBuffer()
 }
 
-/** Answers the mailer of the mailbox. */
-async function receiveMail({ scene, dns, inboundPort }: Telling): Promise<string> {
+/** Answers the mailer of the mailbox, and the message that has an attachment. */
+async function receiveMail({ scene, dns, inboundPort }: Telling) {
   const { world, tenant } = scene
   const { client } = tenant
   const receiver = await world.newReceiver()
@@ -490,12 +491,16 @@ async function receiveMail({ scene, dns, inboundPort }: Telling): Promise<string
   })
   dns.publish(inbound_domain.records)
   await client.getInboundDomain(domain)
-  for (const id of ['question', 'return', 'thanks'])
-    await sendSmtpTo(inboundPort, {
-      from: 'ada@sender.test',
-      to: [`desk@${domain}`],
-      raw: letterOf(id),
-    })
+  dns.set('sender.test', 'TXT', [['v=spf1 ip4:127.0.0.1 -all']])
+  dns.set('_dmarc.sender.test', 'TXT', [['v=DMARC1; p=quarantine']])
+  for (const raw of [letterOf('return'), letterOf('thanks'), ORDER])
+    await sendSmtpTo(inboundPort, { from: 'ada@sender.test', to: [`desk@${domain}`], raw })
+  const received = async () => (await client.listInboundMessages()).inbound_messages
+  for (let left = 300; (await received()).some(({ state }) => state === 'waiting'); left -= 1) {
+    if (left === 0) throw new Error('received mail was not reported')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  const [newest] = await received()
   const imap = await world.newImapServer()
   const { mailer } = await client.configureIMAP({
     ...{ name: 'Support', email: `support@${SHOP}`, config_type: 'imap', connection_type: 'basic' },
@@ -506,5 +511,23 @@ async function receiveMail({ scene, dns, inboundPort }: Telling): Promise<string
     webhook: { webhook_url: `http://hooks.${SHOP}:${receiver.port}/mailbox` },
   })
   imap.deliver('INBOX', letterOf('order'))
-  return mailer.mailer_id
+  return { mailbox: mailer.mailer_id, received: newest?.inbound_id ?? '' }
 }
+
+const ORDER = letterOf('my order', {
+  fields: ['MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=b'],
+  body: [
+    '--b',
+    'Content-Type: text/html; charset=utf-8',
+    '',
+    '<p>Hello,</p><p>the list of the books that I miss is attached.</p><p>Ada</p>',
+    '--b',
+    'Content-Type: text/csv',
+    'Content-Disposition: attachment; filename="missing-books.csv"',
+    '',
+    'title,price',
+    'The Left Hand of Darkness,12.90',
+    '--b--',
+    '',
+  ].join('\r\n'),
+})

@@ -1,20 +1,26 @@
-/** A received message: where it came, what became of it, and its bytes as text. */
+/** A received message: where it came, who sent it, what it holds, and the requests that reported it. */
 import type { InboundMessage } from '@postrider/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { SmallAction } from '../session/action-button.tsx'
+import { queryClient } from '../api/query-client.ts'
+import { usePages } from '../api/use-pages.ts'
+import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Answer, Failure } from '../ui/answers.tsx'
-import { CodeBlock, Copyable } from '../ui/copy.tsx'
+import { Answer, Empty } from '../ui/answers.tsx'
+import { Copyable } from '../ui/copy.tsx'
+import { PagedTable } from '../ui/data-table.tsx'
 import { Card, Fields, Page } from '../ui/page.tsx'
-import { saveFile } from '../ui/save-file.ts'
+import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
+import { tellDone, tellFailed } from '../ui/toast.ts'
+import { useDeliveryColumns } from '../webhooks/delivery-columns.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
+import type { ReceivedMail } from './authentication.ts'
+import { Attachments, Authentication, Preview, Raw } from './message-content.tsx'
 import { words } from './words.ts'
 
-/** Of a raw message, that are shown. */
-const shownBytesMax = 200_000
+const refreshMs = 5_000
 
 export function MessagePage() {
   const { tenantId, client } = useTenant()
@@ -23,103 +29,155 @@ export function MessagePage() {
     queryKey: [tenantId, 'inbound-message', inboundId],
     queryFn: async ({ signal }) =>
       (await client.getInboundMessage(inboundId, { signal })).inbound_message,
+    refetchInterval: ({ state }) => (state.data?.state === 'waiting' ? refreshMs : false),
   })
   return <Answer query={message}>{(found) => <Found message={found} />}</Answer>
 }
 
+/** What its event says. It is recorded once the message was read; a report of a bounce has none. */
+function useMail({ inbound_id, state }: InboundMessage): ReceivedMail | undefined {
+  const { tenantId, client, may } = useTenant()
+  const { data } = useQuery({
+    queryKey: [tenantId, 'inbound-event', inbound_id],
+    enabled: state === 'reported' && may('getRawInboundMessage'),
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) =>
+      (await client.listEvents({ inbound_id, pageSize: 1 }, { signal })).events[0] ?? null,
+  })
+  return data?.event === 'INCOMING_EMAIL' ? (data.details as ReceivedMail) : undefined
+}
+
 function Found({ message }: { readonly message: InboundMessage }) {
   const text = useWords(words)
-  const format = useFormat()
-  const { tenantId } = useTenant()
+  const { tenantId, client, may } = useTenant()
+  const mail = useMail(message)
+  const again = useMutation({
+    mutationFn: async () =>
+      (await client.replayWebhookEvents({ inbound_id: message.inbound_id })).replayed,
+    onSuccess: (replayed) => tellDone(replayed > 0 ? text.reportedAgain : text.reportWaits),
+    onError: tellFailed('send'),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: [tenantId] }),
+  })
   return (
     <Page
-      title={text.message}
+      title={mail === undefined ? text.message : mail.subject || text.noSubject}
       trail={
         <Link to="/t/$tenantId/inbound" params={{ tenantId }}>
           {text.inbound}
         </Link>
       }
+      lead={
+        <StateMark tone={message.state === 'reported' ? 'good' : 'info'}>
+          {text.states[message.state]}
+        </StateMark>
+      }
+      actions={
+        <ActionButton
+          variant="default"
+          operation="replayWebhookEvents"
+          reason={message.state === 'waiting' ? text.notReportedYet : undefined}
+          loading={again.isPending}
+          onClick={() => again.mutate()}
+        >
+          {text.reportAgain}
+        </ActionButton>
+      }
     >
-      <Card>
-        <Fields
-          entries={[
-            [text.id, <Copyable value={message.inbound_id} />],
-            [text.to, message.domain ?? text.mailbox],
-            message.domain === null
-              ? [text.folder, message.folder ?? '']
-              : [text.username, message.username ?? text.wholeDomain],
-            [text.size, format.bytes(message.bytes)],
-            [text.received, <Time at={message.received_at} isExact />],
-            [text.reported, <Time at={message.reported_at} isExact />],
-            message.problem === null ? undefined : [text.problem, message.problem],
-          ]}
-        />
-      </Card>
-      <Raw message={message} />
+      <Facts message={message} mail={mail} />
+      {mail !== undefined && <Authentication mail={mail} />}
+      {mail !== undefined && (
+        <Attachments inboundId={message.inbound_id} attachments={mail.attachments} />
+      )}
+      <Deliveries inboundId={message.inbound_id} />
+      {may('getRawInboundMessage') ? (
+        <>
+          {mail !== undefined && <Preview inboundId={message.inbound_id} />}
+          <Raw message={message} />
+        </>
+      ) : (
+        <Card title={text.content}>
+          <p>{text.contentClosed}</p>
+        </Card>
+      )}
     </Page>
   )
 }
 
-function Raw({ message }: { readonly message: InboundMessage }) {
+function Facts(o: { readonly message: InboundMessage; readonly mail: ReceivedMail | undefined }) {
   const text = useWords(words)
   const format = useFormat()
-  const { client, may } = useTenant()
-  const raw = useMutation({
-    async mutationFn() {
-      const parts: Uint8Array<ArrayBuffer>[] = []
-      for await (const part of await client.getRawInboundMessage(message.inbound_id))
-        parts.push(new Uint8Array(part))
-      return parts
-    },
-  })
-  if (!may('getRawInboundMessage')) {
-    return (
-      <Card title={text.raw}>
-        <p>{text.contentClosed}</p>
-      </Card>
-    )
-  }
+  const { tenantId } = useTenant()
+  const { message, mail } = o
+  const { domain, mailer_id: mailerId } = message
+  const client = mail?.envelope
   return (
-    <Card
-      title={text.raw}
-      actions={
-        <>
-          <SmallAction
-            operation="getRawInboundMessage"
-            loading={raw.isPending}
-            onClick={() => raw.mutate()}
-          >
-            {text.loadRaw}
-          </SmallAction>
-          {raw.data !== undefined && (
-            <SmallAction
-              operation="getRawInboundMessage"
-              onClick={() => saveFile(`${message.inbound_id}.eml`, raw.data, 'message/rfc822')}
-            >
-              {text.save}
-            </SmallAction>
-          )}
-        </>
-      }
-    >
-      {raw.error ? <Failure error={raw.error} /> : null}
-      {raw.data !== undefined && (
-        <>
-          {message.bytes > shownBytesMax && <p>{text.tooLarge(format.bytes(message.bytes))}</p>}
-          <CodeBlock code={beginningOf(raw.data)} label={text.raw} />
-        </>
-      )}
+    <Card>
+      <Fields
+        entries={[
+          mail && [text.from, nameOf(mail.from)],
+          mail && [text.toHeader, mail.to.map(nameOf).join(', ') || '–'],
+          [
+            text.to,
+            domain !== null ? (
+              <Link to="/t/$tenantId/inbound/domains/$domain" params={{ tenantId, domain }}>
+                {domain}
+              </Link>
+            ) : mailerId !== null ? (
+              <Link to="/t/$tenantId/mailers/$mailerId" params={{ tenantId, mailerId }}>
+                {text.mailbox}
+              </Link>
+            ) : (
+              text.mailbox
+            ),
+          ],
+          domain === null
+            ? [text.folder, message.folder ?? '']
+            : [text.username, message.username ?? text.wholeDomain],
+          client && [
+            text.handedOver,
+            `${client.remote_ip} (${client.helo})${client.tls === true ? `, ${text.encrypted}` : ''}`,
+          ],
+          [text.size, format.bytes(message.bytes)],
+          [text.received, <Time at={message.received_at} isExact />],
+          [text.reported, <Time at={message.reported_at} isExact />],
+          message.problem === null ? undefined : [text.problem, message.problem],
+          mail?.auto_reply === true ? [text.author, text.program] : undefined,
+          mail && [text.messageId, <Copyable value={mail.message_id} />],
+          [text.id, <Copyable value={message.inbound_id} />],
+        ]}
+      />
     </Card>
   )
 }
 
-/** As text: other bytes than those of UTF-8 show as a mark. */
-function beginningOf(parts: readonly Uint8Array<ArrayBuffer>[]): string {
-  const decoder = new TextDecoder()
-  let shown = ''
-  for (const part of parts) {
-    shown += decoder.decode(part, { stream: true })
-    if (shown.length >= shownBytesMax) break
-  }
-  return shown.slice(0, shownBytesMax)
+function nameOf({ name, email }: ReceivedMail['from']): string {
+  return name === '' ? email : `${name} <${email}>`
+}
+
+function Deliveries({ inboundId }: { readonly inboundId: string }) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const columns = useDeliveryColumns()
+  const pages = usePages({
+    key: [tenantId, 'deliveries', { inboundId }],
+    name: 'deliveries',
+    list: (page, options) =>
+      client.listWebhookDeliveries({ inbound_id: inboundId, ...page }, options),
+    refreshMs,
+  })
+  return (
+    <Card title={text.deliveries} note={text.deliveriesNote} isFlush>
+      <PagedTable
+        pages={pages}
+        label={text.deliveries}
+        columns={columns}
+        rowKey={({ delivery_id }) => delivery_id}
+        link={({ delivery_id }) => ({
+          to: '/t/$tenantId/deliveries/$deliveryId',
+          params: { tenantId, deliveryId: delivery_id },
+        })}
+        empty={<Empty title={text.noDeliveries}>{text.noDeliveriesHelp}</Empty>}
+      />
+    </Card>
+  )
 }

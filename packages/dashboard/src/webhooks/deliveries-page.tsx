@@ -1,5 +1,4 @@
 /** Requests to webhooks, filtered by what the address holds. */
-import type { WebhookDelivery } from '@postrider/client'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { eventNames, webhookDeliveryStatuses } from '../api/names.ts'
@@ -9,14 +8,12 @@ import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Button, Select, TextInput } from '../ui/controls.ts'
-import { type Column, PagedTable } from '../ui/data-table.tsx'
+import { PagedTable } from '../ui/data-table.tsx'
 import { type ActiveFilter, NothingMatches } from '../ui/filters.tsx'
 import { Card, Page, Row } from '../ui/page.tsx'
-import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
-import { useFormat } from '../words/format.ts'
+import { useDeliveryColumns } from './delivery-columns.tsx'
 import { Replay } from './replay.tsx'
-import { DeliveryStateMark } from './states.tsx'
 import { words } from './words.ts'
 
 export function DeliveriesPage() {
@@ -102,7 +99,7 @@ export function DeliveriesPage() {
         <PagedTable
           pages={pages}
           label={text.deliveries}
-          columns={useColumns()}
+          columns={useDeliveryColumns()}
           rowKey={({ delivery_id }) => delivery_id}
           link={({ delivery_id }) => ({
             to: '/t/$tenantId/deliveries/$deliveryId',
@@ -129,51 +126,4 @@ export function DeliveriesPage() {
       <Replay isOpen={isReplaying} close={() => setReplaying(false)} />
     </Page>
   )
-}
-
-function useColumns(): readonly Column<WebhookDelivery>[] {
-  const text = useWords(words)
-  const format = useFormat()
-  return [
-    {
-      key: 'events',
-      head: text.content,
-      width: 'minmax(0, 2fr)',
-      isTitle: true,
-      cell: ({ events: [first, ...more] }) => (
-        <>
-          {first?.event ?? '–'} {more.length > 0 && text.moreEvents(more.length)}
-        </>
-      ),
-    },
-    {
-      key: 'status',
-      head: text.status,
-      width: '170px',
-      cell: ({ status }) => <DeliveryStateMark status={status} isQuiet={status === 'delivered'} />,
-    },
-    {
-      key: 'answer',
-      head: text.lastAnswer,
-      cell: ({ attempts }) => {
-        const last = attempts.at(-1)
-        if (last === undefined) return '–'
-        return `${last.status ?? last.error ?? text.noAnswer} · ${format.duration(last.duration_ms)}`
-      },
-    },
-    {
-      key: 'attempts',
-      head: text.attempts,
-      width: '90px',
-      align: 'end',
-      cell: ({ attempts }) => format.integer(attempts.length),
-    },
-    {
-      key: 'made',
-      head: text.made,
-      width: '132px',
-      align: 'end',
-      cell: ({ created_at }) => <Time at={created_at} />,
-    },
-  ]
 }
