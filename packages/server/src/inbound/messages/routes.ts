@@ -14,7 +14,7 @@ import { findInboundMessage } from './find-message.ts'
 import { listInboundMessages } from './list-messages.ts'
 import { toInboundMessage } from './message-wire.ts'
 import { type OpenRawDeps, openRaw } from './open-raw.ts'
-import { inboundPreviewRoute } from './preview-route.ts'
+import { inboundPreviewRoute } from './preview/routes.ts'
 import { type ReadAttachmentDeps, readAttachment } from './read-attachment.ts'
 
 export interface InboundMessageRouteDeps extends OpenRawDeps, ReadAttachmentDeps {

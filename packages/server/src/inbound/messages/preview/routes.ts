@@ -7,10 +7,10 @@ import type { ParsedMessage } from '@postrider/mail'
 import { type ConcurrencyLimiter, enterLimiter } from '@postrider/runtime/concurrency-limiter'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { ApiError } from '../../platform/errors.ts'
-import { isSessionCall } from '../../platform/http/sessions/session.ts'
-import { pageOfHtml, pageOfText, previewHeaders } from '../../sending/index.ts'
-import { type ReadAttachmentDeps, readParsed } from './read-attachment.ts'
+import { ApiError } from '../../../platform/errors.ts'
+import { isSessionCall } from '../../../platform/http/sessions/session.ts'
+import { pageOfHtml, pageOfText, previewHeaders } from '../../../sending/index.ts'
+import { type ReadAttachmentDeps, readParsed } from '../read-attachment.ts'
 
 const query = Type.Object(
   { tenant: Type.Optional(Type.String({ maxLength: 64 })) },
