@@ -514,7 +514,7 @@ async function receiveMail({ scene, dns, inboundPort }: Telling) {
   return { mailbox: mailer.mailer_id, received: newest?.inbound_id ?? '' }
 }
 
-const ORDER = letterOf('my order', {
+const ORDER = letterOf('books', {
   fields: ['MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=b'],
   body: [
     '--b',

@@ -184,6 +184,7 @@ export function Raw({ message }: { readonly message: InboundMessage }) {
         </>
       }
     >
+      {raw.data === undefined && <p>{text.rawHelp}</p>}
       {raw.error ? <Failure error={raw.error} /> : null}
       {raw.data !== undefined && (
         <>

@@ -18,6 +18,7 @@ import { isOwned } from './domains/domain-store.ts'
 import { inboundRoutes } from './domains/routes.ts'
 import { createIngest, type Ingest } from './ingest/ingest.ts'
 import { createInboundJanitor } from './ingest/janitor.ts'
+import { inboundPreviewRoute } from './messages/preview/routes.ts'
 import { inboundMessageRoutes } from './messages/routes.ts'
 import { createInboundWorker } from './process/inbound-worker.ts'
 import { createInboundGauge, createInboundObserver } from './process/observe-inbound.ts'
@@ -87,17 +88,19 @@ export function createInbound(deps: CreateInboundDeps) {
           limiter: deps.checks,
         },
       })
+      const attachmentLimiter = createConcurrencyLimiter({
+        ...ATTACHMENTS_AT_ONCE,
+        name: 'attachments-at-once',
+      })
+      inboundPreviewRoute(app, { db, parser: deps.parser, attachmentLimiter })
       inboundMessageRoutes(app, {
         db,
         parser: deps.parser,
+        attachmentLimiter,
         publicUrl: config.publicUrl,
         limiter: createConcurrencyLimiter({
           ...MESSAGE_READS_AT_ONCE,
           name: 'received-message-reads',
-        }),
-        attachmentLimiter: createConcurrencyLimiter({
-          ...ATTACHMENTS_AT_ONCE,
-          name: 'attachments-at-once',
         }),
       })
     },

@@ -11,6 +11,7 @@ import { testLimiter } from '../../../test/webhook-api.ts'
 import { createHttpApp } from '../../platform/http/app.ts'
 import type { Person } from '../../platform/http/sessions/session.ts'
 import { createMetrics } from '../../platform/metrics.ts'
+import { inboundPreviewRoute } from './preview/routes.ts'
 import { type InboundMessageRouteDeps, inboundMessageRoutes } from './routes.ts'
 
 const world = useInbound()
@@ -45,6 +46,9 @@ async function open(change: Partial<InboundMessageRouteDeps> = {}): Promise<Fast
       isOwnOrigin: () => true,
       hasTenant: async () => true,
     },
+  })
+  inboundPreviewRoute(one, {
+    ...{ db: world.db, parser: world.parser, attachmentLimiter: testLimiter },
   })
   inboundMessageRoutes(one, {
     db: world.db,

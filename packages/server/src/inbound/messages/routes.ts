@@ -14,7 +14,6 @@ import { findInboundMessage } from './find-message.ts'
 import { listInboundMessages } from './list-messages.ts'
 import { toInboundMessage } from './message-wire.ts'
 import { type OpenRawDeps, openRaw } from './open-raw.ts'
-import { inboundPreviewRoute } from './preview/routes.ts'
 import { type ReadAttachmentDeps, readAttachment } from './read-attachment.ts'
 
 export interface InboundMessageRouteDeps extends OpenRawDeps, ReadAttachmentDeps {
@@ -28,7 +27,6 @@ const TAG = 'Inbound mail'
 
 export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageRouteDeps): void {
   const { db, limiter, publicUrl } = deps
-  inboundPreviewRoute(app, deps)
 
   addOperation(app, 'listInboundMessages', {
     summary: 'List received messages',
