@@ -12,9 +12,10 @@ const settings = new Set(
   [...read('docs/config.md').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => `POSTRIDER_${name}`),
 )
 const unknown = (names: readonly string[]) => names.filter((name) => !settings.has(name))
-/** The user of the image, which may write to no other directory. */
-const DATA_DIR = '/var/lib/postrider'
-const USER = 10_001
+const image = read('release/image/build-image.ts')
+/** The user of the image, and the directory that it may write to. */
+const USER = Number(/^export const USER = (\w+)$/m.exec(image)?.[1]?.replace('_', ''))
+const DATA_DIR = /^export const DATA_DIR = '(.+)'$/m.exec(image)?.[1] ?? ''
 
 describe('the compose file', () => {
   const text = read('deploy/compose.yaml')
@@ -183,6 +184,23 @@ describe('the manifests for Kubernetes', () => {
       expect(budget?.spec).toEqual({ maxUnavailable: 1, selector: one.spec.selector })
       expect(one.spec.template.metadata.labels).toEqual(one.spec.selector.matchLabels)
     }
+  })
+
+  it('open the ports of the configuration, and probe paths of the reference', () => {
+    const defaultOf = (name: string) =>
+      Number(new RegExp(`^\\| \`${name}\` \\| \`(\\d+)\``, 'm').exec(read('docs/config.md'))?.[1])
+    const [config] = ofKind('ConfigMap')
+    const smtp = Number(config?.data.POSTRIDER_INBOUND_PORT)
+    const http = defaultOf('PORT')
+    expect([http, smtp]).toEqual([8080, defaultOf('INBOUND_PORT')])
+    const opened = deployments.map((one) =>
+      containerOf(one).ports.map((port: { containerPort: number }) => port.containerPort),
+    )
+    expect(opened).toEqual([[http, smtp], [http], [http]])
+    const allowed = ofKind('NetworkPolicy').map(({ spec }) => spec.ingress[0].ports[0].port)
+    expect(allowed).toEqual([http, smtp])
+    const reference = read('docs/reference/running.md')
+    for (const path of ['/healthz', '/readyz']) expect(reference).toContain(`\`${path}\``)
   })
 
   it('lead each Service to a Deployment that listens', () => {
