@@ -25,7 +25,8 @@ const KILLS = 3
 
 let world: SubmissionWorld
 beforeAll(async () => {
-  world = await createSubmissionWorld()
+  // What was being sent is sent again once its lease has ended.
+  world = await createSubmissionWorld({ SEND_LEASE: '2s' })
 })
 afterEach(() => world.closePeers())
 afterAll(() => world.destroy())

@@ -58,6 +58,7 @@ describe('the package that npm pack makes', () => {
         'description',
         'keywords',
         'license',
+        'author',
         'homepage',
         'bugs',
         'repository',
