@@ -225,6 +225,9 @@ describeInBrowser('mailers', (scene) => {
     await page.getByText('0 of 30 a minute').waitFor()
     const [changed] = (await client.listMailers()).mailers
     expect(changed?.limits).toEqual({ per_minute: 30, connections: 3 })
+    await page.getByRole('main').getByRole('link', { name: 'Mailers', exact: true }).click()
+    await page.getByRole('table', { name: 'Mailers' }).getByText('0 of 30 a minute').waitFor()
+    await page.goBack()
 
     await page.getByRole('button', { name: 'Edit' }).click()
     await dialog.getByLabel('Name, for you').fill('Newsletter')

@@ -52,6 +52,11 @@ describeInBrowser('a mailer with a wrong password', (scene) => {
     await form.getByLabel('Password', { exact: true }).fill(right)
     await form.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Active', { exact: true }).waitFor({ timeout: 60_000 })
+    await page.getByRole('main').getByRole('link', { name: 'Mailers', exact: true }).click()
+    await page
+      .getByRole('table', { name: 'Mailers' })
+      .getByText(/ 535 .*invalid/)
+      .waitFor()
 
     await page.getByRole('link', { name: 'Emails', exact: true }).click()
     await page

@@ -14,6 +14,7 @@ import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import { type LimitName, limitNames, readLimits, type TypedLimits } from './limits.ts'
+import { useTellRate } from './use-tell-rate.ts'
 import { words } from './words.ts'
 
 export function LimitsCard(o: {
@@ -22,6 +23,7 @@ export function LimitsCard(o: {
 }) {
   const text = useWords(words)
   const format = useFormat()
+  const tell = useTellRate()
   const [isOpen, setOpen] = useState(false)
   const { queue, limits } = o.activity
   const isDomain = o.mailer.config_type === 'domain'
@@ -47,15 +49,7 @@ export function LimitsCard(o: {
             text.oldestDue,
             queue.oldest_due_at === null ? text.none : <Time at={queue.oldest_due_at} />,
           ],
-          ...limits.rates.map(({ name, limit, used, wait_ms }) => {
-            const words = text.used(
-              format.integer(used),
-              format.integer(limit),
-              text.limitNames[name],
-            )
-            const wait = wait_ms > 0 ? `, ${text.waits(format.duration(wait_ms))}` : ''
-            return [text.limits, words + wait] as const
-          }),
+          ...limits.rates.map((rate) => [text.limits, tell(rate)] as const),
           [text.connections, format.integer(limits.connections)],
         ]}
       />

@@ -19,6 +19,7 @@ import { MailerStateMark } from './mailer-state.tsx'
 import { SmtpForm } from './smtp-form.tsx'
 import { smtpSnippets } from './snippets.ts'
 import { useActivity } from './use-activity.ts'
+import { useTellRate } from './use-tell-rate.ts'
 import { words } from './words.ts'
 
 type Entry = ListedMailer | ListedDomainMailer
@@ -70,7 +71,18 @@ export function MailersPage() {
       cell: (row) => <MailerStateMark state={row.state} />,
     },
     { key: 'day', head: text.day, width: '110px', cell: (row) => <Day row={row} /> },
-    { key: 'last', head: text.lastFailure, cell: (row) => <LastFailure row={row} /> },
+    {
+      key: 'limit',
+      head: text.limits,
+      width: 'minmax(0, 1.7fr)',
+      cell: (row) => <FullestLimit row={row} />,
+    },
+    {
+      key: 'last',
+      head: text.lastFailure,
+      width: 'minmax(0, 1.2fr)',
+      cell: (row) => <LastFailure row={row} />,
+    },
   ]
   const lead = (
     <>
@@ -124,6 +136,18 @@ function Day({ row }: { readonly row: Entry }) {
   )
 }
 
+/** Of the limits, the one that mail waits for, or that is used most. */
+function FullestLimit({ row }: { readonly row: Entry }) {
+  const text = useWords(words)
+  const tell = useTellRate()
+  const { data } = useActivity(row.mailer_id, !isReadOnly(row))
+  if (data === undefined) return null
+  const [fullest] = data.limits.rates.toSorted(
+    (a, b) => b.wait_ms - a.wait_ms || b.used / b.limit - a.used / a.limit,
+  )
+  return fullest === undefined ? text.none : tell(fullest)
+}
+
 /** Six intervals of ten minutes are an hour. */
 function byHour(values: readonly number[]): number[] {
   const hours: number[] = []
@@ -140,7 +164,7 @@ function LastFailure({ row }: { readonly row: Entry }) {
   if (last === undefined) return <span>{text.noFailure}</span>
   return (
     <span title={last.provider_error}>
-      <Time at={last.at} />
+      <Time at={last.at} /> {last.provider_error}
     </span>
   )
 }

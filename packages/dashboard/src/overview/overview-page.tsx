@@ -2,8 +2,12 @@
 import type { Attention, Overview } from '@postrider/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Fragment } from 'react'
 import { useWebhooks } from '../email/use-webhooks.ts'
+import type { RecipientStatus } from '../emails/email-status.tsx'
+import type { EmailsSearch } from '../emails/emails-search.ts'
 import { useMailers } from '../emails/use-mailers.ts'
+import { words as emailWords } from '../emails/words.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Answer } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
@@ -67,11 +71,11 @@ export function OverviewPage() {
             <Problems attention={answer.attention} />
             <NearQuotas />
             <FirstSteps hasMail={answer.counts.accepted > 0} />
-            <Numbers overview={answer} />
+            <Numbers overview={answer} range={range} />
             <History range={range} />
             <Columns>
               <TopReasons overview={answer} />
-              <TopDomains overview={answer} />
+              <TopDomains overview={answer} range={range} />
             </Columns>
           </>
         )}
@@ -119,49 +123,97 @@ function Problems({ attention }: { readonly attention: readonly Attention[] }) {
   )
 }
 
-function Numbers({ overview: { counts, rates, queue } }: { readonly overview: Overview }) {
+interface InRange {
+  readonly overview: Overview
+  readonly range: Range
+}
+
+function Numbers({ overview: { counts, rates, queue }, range }: InRange) {
   const text = useWords(words)
   const format = useFormat()
+  const emails = useEmailsLink()
   const failed = counts.failed + counts.expired + counts.bounced
   return (
     <Stats
       entries={[
-        { name: text.accepted, value: format.integer(counts.accepted), note: text.recipients },
+        {
+          name: text.accepted,
+          value: format.integer(counts.accepted),
+          note: text.recipients,
+          link: emails({ last: range }),
+        },
         {
           name: text.delivered,
           value: format.integer(counts.delivered),
           note:
             rates.delivery === null ? undefined : text.deliveryRate(format.percent(rates.delivery)),
+          link: emails({ last: range, status: 'delivered' }),
         },
         {
           name: text.failed,
           value: format.integer(failed),
-          note: text.failedNote,
+          note: <ByStatus statuses={['failed', 'expired', 'bounced']} last={range} />,
           isBad: failed > 0,
         },
         {
           name: text.waiting,
           value: format.integer(queue.waiting),
-          note:
-            queue.oldest_due_at !== null ? (
-              <>
-                {text.dueSince} <Time at={queue.oldest_due_at} />
-              </>
-            ) : queue.scheduled > 0 ? (
-              text.scheduledNote(format.integer(queue.scheduled))
-            ) : (
-              text.recipients
-            ),
+          note: (
+            <>
+              {queue.oldest_due_at !== null ? (
+                <>
+                  {text.dueSince} <Time at={queue.oldest_due_at} />
+                </>
+              ) : queue.scheduled > 0 ? (
+                text.scheduledNote(format.integer(queue.scheduled))
+              ) : (
+                text.recipients
+              )}
+              {queue.waiting > 0 && (
+                <>
+                  : <ByStatus statuses={['queued', 'deferred', 'held']} />
+                </>
+              )}
+            </>
+          ),
         },
         { name: text.deferred, value: format.integer(counts.deferred), note: text.deferredNote },
         {
           name: text.opens,
           value: format.integer(counts.unique_opens),
           note: text.opensNote(format.integer(counts.unique_clicks)),
+          link: emails({ last: range, status: 'opened' }),
         },
       ]}
     />
   )
+}
+
+/** A number of several statuses has a list for each. */
+function ByStatus({
+  statuses,
+  last,
+}: {
+  readonly statuses: readonly RecipientStatus[]
+  readonly last?: Range
+}) {
+  const text = useWords(emailWords)
+  const emails = useEmailsLink()
+  return statuses.map((status, n) => (
+    <Fragment key={status}>
+      {n > 0 && ', '}
+      <Link {...emails({ status, ...(last !== undefined && { last }) })}>
+        {text.statuses[status]}
+      </Link>
+    </Fragment>
+  ))
+}
+
+/** Where the list of emails is, searched. */
+function useEmailsLink() {
+  const { tenantId } = useTenant()
+  return (search: EmailsSearch) =>
+    ({ to: '/t/$tenantId/emails', params: { tenantId }, search }) as const
 }
 
 function History({ range }: { readonly range: Range }) {
@@ -227,13 +279,15 @@ function TopReasons({ overview }: { readonly overview: Overview }) {
   )
 }
 
-function TopDomains({ overview }: { readonly overview: Overview }) {
+function TopDomains({ overview, range }: InRange) {
   const text = useWords(words)
   const format = useFormat()
+  const emails = useEmailsLink()
   const entries = largestFirst(
     overview.top_recipient_domains.map(({ recipient_domain = '', totals }) => ({
       name: recipient_domain,
       value: totals.accepted,
+      link: emails({ last: range, q: `domain:${recipient_domain}` }),
     })),
   )
   return (

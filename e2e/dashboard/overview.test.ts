@@ -1,0 +1,42 @@
+/** The numbers of the overview lead to the emails that they count. */
+import { expect, it } from 'vitest'
+import { describeInBrowser } from './in-browser.ts'
+
+describeInBrowser('the overview', (scene) => {
+  it('leads from each number to its list, in the time that it shows', async () => {
+    const { open, newPerson, tenant } = scene()
+    const { client, tenantId } = tenant
+    await client.configureRelay({ kind: 'simulator' })
+    await client.addDomain({ domain: 'mail.asterbooks.test', relay: 'simulator' })
+    const recipients = ['ada@example.com', 'grace@example.net', 'bounce-soft@example.net']
+    await client.sendEmail({
+      ...{ from: { email: 'news@mail.asterbooks.test' }, subject: 'Numbers' },
+      to: recipients.map((email) => ({ email })),
+      content: [{ type: 'text/plain', value: 'It works.' }],
+    })
+    const ended = async () => {
+      const { counts } = (await client.getOverview({})).overview
+      return [counts.delivered, counts.bounced]
+    }
+    await expect.poll(ended).toEqual([2, 1])
+
+    const page = await open(`/app/t/${tenantId}?range=7d`, { person: await newPerson('viewer') })
+    const main = page.getByRole('main')
+    const emails = main.getByRole('table', { name: 'Emails' })
+    const rows = async () => Number(await emails.getAttribute('aria-rowcount')) - 1
+    const lists = [
+      ['Accepted', 3],
+      ['Delivered', 2],
+      ['Bounced', 1],
+      ['Opened', 0],
+      ['example.net', 2],
+    ] as const
+    for (const [name, count] of lists) {
+      await main.getByRole('link', { name, exact: true }).click()
+      await page.waitForURL(/\/emails\?.*last=7d/)
+      if (count === 0) await main.getByText('Nothing matches').waitFor()
+      else await expect.poll(rows).toBe(count)
+      await page.goBack()
+    }
+  })
+})
