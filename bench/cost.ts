@@ -43,6 +43,8 @@ export interface CostOrder extends Pick<BenchOrder, 'startWorker' | 'stopAtEnd'>
 export type MeasuredCost = Cost & {
   readonly parts: readonly PartCost[]
   readonly keptBytes?: number
+  /** Of tables and indexes that grew, the largest growth first. */
+  readonly keptParts?: readonly { readonly name: string; readonly bytes: number }[]
 }
 export type Costs = Readonly<Record<'mail' | 'open' | 'received', MeasuredCost>>
 
@@ -75,6 +77,9 @@ export async function measureCost(o: BenchOrder): Promise<void> {
         console.log(
           `    ${part.name.padEnd(34)} ${part.what.padEnd(22)} ${part.records.toFixed(2)} records, ${part.walBytes.toFixed(0)} bytes`,
         )
+    for (const { name: part, bytes } of cost.keptParts ?? [])
+      if (bytes >= SHOWN_BYTES_MIN)
+        console.log(`    ${part.padEnd(57)} ${bytes.toFixed(0)} bytes kept`)
   }
 }
 
@@ -97,9 +102,13 @@ async function costOf(
   work: () => Promise<number>,
 ): Promise<MeasuredCost> {
   if (!o.isKeptWanted) return await ledger.costOf(work)
-  const before = await ledger.keptBytes()
+  const [before, partsBefore] = [await ledger.keptBytes(), await ledger.keptParts()]
   const cost = await ledger.costOf(work)
-  return { ...cost, keptBytes: ((await ledger.keptBytes()) - before) / o.count }
+  const keptBytes = ((await ledger.keptBytes()) - before) / o.count
+  const keptParts = [...(await ledger.keptParts())]
+    .map(([name, bytes]) => ({ name, bytes: (bytes - (partsBefore.get(name) ?? 0)) / o.count }))
+    .sort((a, b) => b.bytes - a.bytes)
+  return { ...cost, keptBytes, keptParts }
 }
 
 /** With counters of statements in its database, which are loaded when that starts: so it starts twice. */

@@ -31,6 +31,8 @@ export interface Ledger {
   costOf(work: () => Promise<number>): Promise<Cost & { readonly parts: readonly PartCost[] }>
   /** Bytes of the database, once all that is no longer needed has left. Locks each table for a moment. */
   keptBytes(): Promise<number>
+  /** The same by table and index. Large values are apart from the rows of their table. */
+  keptParts(): Promise<ReadonlyMap<string, number>>
   close(): Promise<void>
 }
 
@@ -45,6 +47,18 @@ const PARTS = `
     from block left join pg_class c on pg_relation_filenode(c.oid) = block.relfilenode
    where block_id = 0
    group by 1, 2 order by 4 desc`
+
+/** Of a table with partitions by day: all of them together. */
+const KEPT = `
+  select regexp_replace(coalesce(owner.relname || ', large values', c.relname), '_\\d{8}', '') as name,
+         sum(pg_relation_size(c.oid) + case when owner.oid is null then 0
+             else pg_relation_size(toast.indexrelid) end)::float8 as bytes
+    from pg_class c
+    left join pg_class owner on owner.reltoastrelid = c.oid
+    left join pg_index toast on toast.indrelid = owner.reltoastrelid
+   where c.relkind in ('r', 'i', 't')
+     and coalesce(owner.relnamespace, c.relnamespace) not in ('pg_catalog'::regnamespace, 'pg_toast'::regnamespace)
+   group by 1`
 
 /** Of a database that is stopped: what counts its statements is loaded when it starts. */
 export function prepareLedger(dataDir: string): void {
@@ -126,6 +140,10 @@ export async function openLedger(dataDir: string): Promise<Ledger> {
         'select pg_database_size(current_database())::float8 as bytes',
       )
       return rows[0].bytes
+    },
+    async keptParts() {
+      const { rows } = await client.query<{ name: string; bytes: number }>(KEPT)
+      return new Map(rows.map(({ name, bytes }) => [name, bytes]))
     },
     close: () => client.end(),
   }
