@@ -97,15 +97,18 @@ const MADE = `
 
 const INSERTS = [
   `${MADE}
-   insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject, campaign_id, content,
+   insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject, campaign_id,
                               max_attempts, expires_at, traceparent, created_at)
    select $1, ref, day, 'smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8', 'news@example.com',
           case when j = 100 then 'Newsletter of week ' || b * 1000 / $4 || ' is here'
                else 'Your order #' || e || ' has been shipped' end,
           case when j = 100 then 'campaign-' || b * 1000 / $4 end,
-          convert_to('{"text":"' || repeat('x', 500) || '"}', 'utf8'), 5, at + interval '3 days',
+          5, at + interval '3 days',
           '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', at
      from placed`,
+  `${MADE}
+   insert into sending_content (tenant_id, ref_id, day, content)
+   select $1, ref, day, convert_to('{"text":"' || repeat('x', 500) || '"}', 'utf8') from placed`,
   `${MADE}
    insert into sending_recipient (tenant_id, ref_id, n, day, email, address_key, type, status, attempts,
                                   message_id, created_at, delivered_at)

@@ -112,7 +112,12 @@ async function seedCampaign({ cluster }: Parts, refId: string, copies: number): 
   )
   for (let from = 1; from <= copies; from += CHUNK_EMAILS) {
     const chunk = [refId, from, Math.min(from + CHUNK_EMAILS - 1, copies)]
-    for (const table of ['sending_email', 'sending_recipient', 'sending_queue']) {
+    for (const table of [
+      'sending_email',
+      'sending_content',
+      'sending_recipient',
+      'sending_queue',
+    ]) {
       await sql.query(
         `insert into ${table}
          select (json_populate_record(r, json_build_object('ref_id', ref))).*
@@ -121,7 +126,9 @@ async function seedCampaign({ cluster }: Parts, refId: string, copies: number): 
       )
     }
   }
-  await sql.query('vacuum (analyze) sending_queue, sending_email, sending_recipient')
+  await sql.query(
+    'vacuum (analyze) sending_queue, sending_email, sending_content, sending_recipient',
+  )
   await sql.query('checkpoint')
 }
 

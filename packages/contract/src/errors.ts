@@ -95,6 +95,13 @@ export const errorCatalogue = {
     cause: 'No webhook is registered for this event type.',
     fix: 'Register one first.',
   },
+  content_removed: {
+    status: 410,
+    message: 'Content Removed',
+    cause:
+      'The content of the email or the received message was older than `POSTRIDER_CONTENT_RETENTION`, and was removed. What is recorded of it is still there.',
+    fix: 'Keep a copy of what you need for longer, or ask the operator to raise `POSTRIDER_CONTENT_RETENTION`.',
+  },
   method_not_allowed: {
     status: 405,
     message: 'Method Not Allowed',

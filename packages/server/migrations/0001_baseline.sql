@@ -21,8 +21,9 @@
 -- * `traceparent` is the W3C trace context of the request that caused the row.
 -- * A table with `partition by range (day)` has one partition for each day in UTC. Every process makes the
 --   partitions of the next days ahead of time. The janitor drops a day that is older than POSTRIDER_RETENTION,
---   when nothing unfinished needs the day (retention-days.ts). The day is part of the primary key because
---   PostgreSQL asks for that; it follows from the id or the time beside it.
+--   when nothing unfinished needs the day (retention-days.ts); a day of content may go earlier
+--   (POSTRIDER_CONTENT_RETENTION). The day is part of the primary key because PostgreSQL asks for that; it follows
+--   from the id or the time beside it.
 -- * A queue's table is small and changes all the time. Its autovacuum settings let a vacuum begin after about
 --   1,000 dead rows, in most of them without pauses: claims that step over dead rows are slow.
 -- * A `fillfactor` below 100 leaves room in a page, so that an update stays in its page and writes to no index.
@@ -1045,11 +1046,6 @@ create table sending_email (
   subject       text not null,
   campaign_id   text,
   custom_args   json,
-  -- Everything else that is needed to build the message: JSON, compressed.
-  content       bytea storage external not null,
-  -- The bytes of its attachments, one after the other; the content says how many each has. Of a message that a
-  -- program handed in over SMTP: all of the message.
-  attachments   bytea storage external,
   -- The Message-ID that the email came with: all its recipients have this one.
   message_id    text,
   -- About how much memory the content takes. The default is that of a large email, which is loaded when it is
@@ -1060,8 +1056,8 @@ create table sending_email (
   expires_at    timestamptz not null,
   traceparent   text not null,
   created_at    timestamptz not null,
-  -- When the email was queued, where that was after its acceptance: at its send_at, or by a rescue. The email
-  -- and its links are kept from then on.
+  -- When the email was queued, where that was after its acceptance: at its send_at, or by a rescue. The email,
+  -- its content and its links are kept from then on.
   queued_at     timestamptz,
   -- The stored template that subject and content were rendered from. It may be gone by now.
   template_id      text collate "C",
@@ -1077,6 +1073,23 @@ create index sending_email_test on sending_email (tenant_id, ref_id) where start
 -- The emails of a campaign.
 create index sending_email_campaign on sending_email (tenant_id, campaign_id, ref_id)
   where campaign_id is not null;
+
+-- What is needed to build the message of an email, apart from what the record shows of it: its content may leave
+-- earlier (POSTRIDER_CONTENT_RETENTION). Written when the email is accepted, and never changed. Leaves with its day.
+create table sending_content (
+  tenant_id   text collate "C" not null,
+  ref_id      text collate "C" not null,
+  -- 0: the email itself. From 1: sending_rendering, which has these fields in place of the email's.
+  rendering   smallint not null default 0,
+  -- Of the email.
+  day         date not null,
+  -- JSON, compressed.
+  content     bytea storage external not null,
+  -- The bytes of the email's attachments, one after the other; the content says how many each has. Of a message
+  -- that a program handed in over SMTP: all of the message.
+  attachments bytea storage external,
+  primary key (tenant_id, ref_id, rendering, day)
+) partition by range (day);
 
 -- A recipient of an email. Written when the email is accepted; each end of an attempt, and reports that come
 -- later, update its status. Leaves with its day.
@@ -1133,7 +1146,8 @@ create table sending_own (
 ) partition by range (day);
 
 -- What the templates of an email render to with the data of some of its recipients: one row for all recipients
--- with the same data. Written when the email is accepted, so that each attempt sends the same. Leaves with its day.
+-- with the same data. Written when the email is accepted, so that each attempt sends the same. The content is in
+-- sending_content. Leaves with its day.
 create table sending_rendering (
   tenant_id text collate "C" not null,
   ref_id    text collate "C" not null,
@@ -1142,8 +1156,6 @@ create table sending_rendering (
   -- Of the email.
   day       date not null,
   subject   text not null,
-  -- Subject, bodies and where tracking goes: JSON, compressed, in place of the same fields of the email's content.
-  content   bytea storage external not null,
   primary key (tenant_id, ref_id, rendering, day)
 ) partition by range (day);
 
@@ -1611,7 +1623,8 @@ create unique index inbound_username_listed on inbound_username (tenant_id, doma
 
 -- A piece of a message as it was received: 512 KiB, the last one less, compressed. A large value in one piece would delay
 -- everybody in the process that writes or reads it. A message is stored once for a tenant, however many of the
--- tenant's routes it came by, before it is answered. Leaves with its day, which is that of its id.
+-- tenant's routes it came by, before it is answered. Leaves with its day, which is that of its id, when the mail of
+-- the day was reported: after POSTRIDER_CONTENT_RETENTION.
 create table inbound_raw (
   tenant_id text collate "C" not null,
   raw_id    text collate "C" not null,

@@ -69,6 +69,7 @@ describe('configuration', () => {
       authConfirmDelayMs: 5_000,
       inboundPort: 2525,
       retentionMs: 2_592_000_000,
+      contentRetentionMs: 2_592_000_000,
       logLevel: 'info',
       logFormat: 'auto',
       diskFreeMin: { bytes: 536_870_912 },
@@ -169,6 +170,18 @@ describe('configuration', () => {
       expect.stringMatching(/^POSTRIDER_RETENTION: expected at least POSTRIDER_WEBHOOK_RETRY_FOR/),
     ])
     expect(problems[0]).toContain(why)
+  })
+
+  it('keeps content for as long as records, unless it is told a shorter time', () => {
+    expect(load({ RETENTION: '9d' })).toMatchObject({ contentRetentionMs: 9 * 86_400_000 })
+    const env = { RETENTION: '9d', CONTENT_RETENTION: '1d' }
+    expect(load(env)).toMatchObject({ retentionMs: 9 * 86_400_000, contentRetentionMs: 86_400_000 })
+    expect(problemsOf(prefixed({ CONTENT_RETENTION: '31d' }))).toEqual([
+      'POSTRIDER_CONTENT_RETENTION: expected at most POSTRIDER_RETENTION (30d), got "31d"; raise POSTRIDER_RETENTION, or lower it',
+    ])
+    expect(problemsOf(prefixed({ CONTENT_RETENTION: '12h' }))).toEqual([
+      expect.stringMatching(/^POSTRIDER_CONTENT_RETENTION: expected a duration/),
+    ])
   })
 
   it('accepts a retention that is as long as webhooks are retried', () => {

@@ -417,6 +417,13 @@ export const variables = {
     meaning:
       'How long emails, events, webhook deliveries and their attempts are kept, in whole days; at least `WEBHOOK_RETRY_FOR`. A day with unfinished mail stays until that mail has ended. The addresses of unsubscribe links are kept for 400 days at least',
   },
+  contentRetentionMs: {
+    name: 'CONTENT_RETENTION',
+    type: duration('1d', '3650d'),
+    defaultText: '`RETENTION`',
+    meaning:
+      'How long the content of emails and the raw bytes of received mail are kept, in whole days; at most `RETENTION`. What logs, traces, events and statistics show stays for `RETENTION`. The content of unfinished mail stays until that mail has ended',
+  },
   auditRetentionMs: {
     name: 'AUDIT_RETENTION',
     type: duration('1d', '3650d'),
@@ -480,7 +487,13 @@ type Values = {
 export interface Config
   extends Omit<
     Values,
-    'roles' | 'publicUrl' | 'inboundHost' | 'inboundPort' | 'allowNetworks' | 'trackerDurability'
+    | 'roles'
+    | 'publicUrl'
+    | 'inboundHost'
+    | 'inboundPort'
+    | 'allowNetworks'
+    | 'trackerDurability'
+    | 'contentRetentionMs'
   > {
   readonly roles: ReadonlySet<Role>
   readonly publicUrl: string
@@ -490,6 +503,7 @@ export interface Config
   /** The default port may be taken by another program; one that was set may not. */
   readonly isInboundPortSet: boolean
   readonly trackerDurability: 'disk' | 'database'
+  readonly contentRetentionMs: number
   readonly allowNetworks: readonly string[]
   /** By the variables of OpenTelemetry, which have no prefix of ours. */
   readonly tracing: TracingSettings
@@ -628,6 +642,7 @@ function findContradictions(config: Partial<Config>, env: Environment): string[]
           `${configPrefix}${variables.oidcOnly.name}: needs ${configPrefix}${variables.oidcIssuer.name}`,
         ]
       : []),
+    ...findLongContent(config, env),
   ]
   const { retentionMs, webhookRetryForMs } = config
   if (retentionMs === undefined || webhookRetryForMs === undefined) return halves
@@ -637,6 +652,17 @@ function findContradictions(config: Partial<Config>, env: Environment): string[]
   return [
     ...halves,
     `${configPrefix}${retention.name}: expected at least ${configPrefix}${retryFor.name} (${least}), for which events are still delivered, got "${given}"`,
+  ]
+}
+
+/** Content cannot outlive the record that leads to it. */
+function findLongContent(config: Partial<Config>, env: Environment): string[] {
+  const { retentionMs = Number.POSITIVE_INFINITY, contentRetentionMs = 0 } = config
+  if (contentRetentionMs <= retentionMs) return []
+  const { retentionMs: retention, contentRetentionMs: content } = variables
+  const most = textOf(retention.name, env) ?? retention.default
+  return [
+    `${configPrefix}${content.name}: expected at most ${configPrefix}${retention.name} (${most}), got "${textOf(content.name, env)}"; raise ${configPrefix}${retention.name}, or lower it`,
   ]
 }
 
@@ -690,6 +716,7 @@ function complete(values: Values, tracing: TracingSettings): Config {
     inboundPort: values.inboundPort ?? INBOUND_PORT,
     isInboundPortSet: values.inboundPort !== undefined,
     allowNetworks: values.allowNetworks ?? [],
+    contentRetentionMs: values.contentRetentionMs ?? values.retentionMs,
     // The embedded database is on that very disk.
     trackerDurability:
       values.trackerDurability ?? (values.databaseUrl === undefined ? 'disk' : 'database'),

@@ -8,12 +8,14 @@ import { createMetrics } from './platform/metrics.ts'
 import {
   partitionedTables,
   retentionDays,
+  tablesOfContent,
   tablesOfRetention,
   UNSUBSCRIBABLE_MS,
 } from './retention-days.ts'
 
 const DAY_MS = 86_400_000
 const EMAILS = [
+  'sending_content',
   'sending_email',
   'sending_recipient',
   'sending_attempt',
@@ -40,6 +42,7 @@ const dayOf = (at: Date) => at.toISOString().slice(0, 10)
 /** Makes the old days again, and lets retention drop what is older than 30. */
 async function dropOld(
   retentionMs = 30 * DAY_MS,
+  contentRetentionMs = retentionMs,
 ): Promise<{ dropped: readonly string[]; needed: readonly string[] }> {
   const { db } = database
   for (const table of partitionedTables)
@@ -47,7 +50,7 @@ async function dropOld(
   const retention = createRetention({
     databaseUrl: database.url,
     retentionMs,
-    groups: retentionDays({ db, webhookRetryForMs: 3 * DAY_MS, retentionMs }),
+    groups: retentionDays({ db, webhookRetryForMs: 3 * DAY_MS, retentionMs, contentRetentionMs }),
     clock: createClock(),
     log: silent,
     metrics: createMetrics(),
@@ -101,6 +104,74 @@ it('keeps an email whole while one of its recipients is in the queue', async () 
   expect(round.dropped).toContain(named(['webhooks_event'], at)[0])
   await db.query('delete from sending_queue where ref_id = $1', [refIds[0]])
   expect(await dropOld()).toMatchObject({ needed: [] })
+})
+
+it('removes content by days of its own, and keeps that of an email that waits', async () => {
+  const { db } = database
+  const at = daysAgo(9)
+  const content = named(['sending_content'], at)
+  const refId = ulidAtTime(Date.parse(dayOf(at)))
+  await db.query(
+    `insert into sending_queue (tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts,
+       expires_at, content_bytes) values ('tn_a', $1, 0, 'smtp_1', 0, now(), 5, now(), 1)`,
+    [refId],
+  )
+  const waits = await dropOld(30 * DAY_MS, 7 * DAY_MS)
+  expect(waits.needed).toEqual(content)
+  const old = [8, 9, 10, 30].flatMap((days) => named(tablesOfContent, daysAgo(days)))
+  for (const name of old) if (name !== content[0]) expect(waits.dropped).toContain(name)
+  const young = [0, 1, 6, 7].flatMap((days) => named(tablesOfContent, daysAgo(days)))
+  const facts = tablesOfRetention.filter((table) => !tablesOfContent.includes(table))
+  const kept = [...young, ...[8, 9, 10, 30].flatMap((days) => named(facts, daysAgo(days)))]
+  for (const name of kept) expect(waits.dropped).not.toContain(name)
+  await db.query('delete from sending_queue')
+  expect((await dropOld(30 * DAY_MS, 7 * DAY_MS)).dropped).toContain(content[0])
+})
+
+it('keeps the content of an email from its time of sending', async () => {
+  const { db } = database
+  const at = daysAgo(9)
+  for (const table of ['sending_email', 'sending_content'])
+    await db.query(`select platform_ensure_day_partitions($1, 33)`, [table])
+  await db.query(
+    `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject, max_attempts,
+       expires_at, traceparent, created_at, queued_at)
+     values ('tn_a', '1', $1, 'smtp_1', 'a@example.com', '', 5, now(), '', $2, $3)`,
+    [dayOf(at), at, daysAgo(6)],
+  )
+  const content = named(['sending_content'], at)
+  expect((await dropOld(30 * DAY_MS, 7 * DAY_MS)).needed).toEqual(content)
+  await db.query('update sending_email set queued_at = $1', [daysAgo(8)])
+  expect((await dropOld(30 * DAY_MS, 7 * DAY_MS)).dropped).toContain(content[0])
+  await db.query('delete from sending_email')
+})
+
+it('removes the content that a process had taken out when it was killed', async () => {
+  const { db } = database
+  const [content = ''] = named(['sending_content'], daysAgo(9))
+  await db.query(`select platform_ensure_day_partitions('sending_content', 33)`)
+  // A reader of that day alone lets it be taken out, and not be dropped: so far a process came.
+  const cut = await db.transaction(async (tx) => {
+    await tx.query(`select from ${content}`)
+    return await dropOld(30 * DAY_MS, 7 * DAY_MS)
+  })
+  expect(cut.dropped).not.toContain(content)
+  await db.query(`alter table sending_content detach partition ${content} finalize`)
+  expect((await dropOld(30 * DAY_MS, 7 * DAY_MS)).dropped).toContain(content)
+})
+
+it('keeps received bytes while one of their messages is unreported, also one of the next day', async () => {
+  const { db } = database
+  const inboundId = `in_${ulidAtTime(Date.parse(dayOf(daysAgo(8))))}`
+  await db.query(
+    `insert into inbound_queue (tenant_id, inbound_id, bytes) values ('tn_a', $1, 1)`,
+    [inboundId],
+  )
+  const raws = [8, 9].flatMap((days) => named(['inbound_raw'], daysAgo(days)))
+  const waits = await dropOld(30 * DAY_MS, 7 * DAY_MS)
+  expect([...waits.needed].sort()).toEqual(raws.sort())
+  await db.query('delete from inbound_queue')
+  expect((await dropOld(30 * DAY_MS, 7 * DAY_MS)).dropped).toEqual(expect.arrayContaining(raws))
 })
 
 it('keeps the received mail of a day while one of its messages is unreported', async () => {
@@ -187,14 +258,14 @@ it('[contract 1] counts the retention of a scheduled email from its time of send
   await db.query(`select platform_ensure_day_partitions('sending_email', 33)`)
   const accept = (refId: string, queuedAt: Date | null) =>
     db.query(
-      `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject, content,
+      `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject,
          max_attempts, expires_at, traceparent, created_at, queued_at)
-       values ('tn_a', $1, $2, 'smtp_1', 'a@example.com', '', '{}', 5, now(), '', $3, $4)`,
+       values ('tn_a', $1, $2, 'smtp_1', 'a@example.com', '', 5, now(), '', $3, $4)`,
       [refId, dayOf(at), at, queuedAt],
     )
   await accept('1', null)
   await accept('2', daysAgo(29))
   expect([...(await dropOld()).needed].sort()).toEqual(named(EMAILS, at))
   await db.query('update sending_email set queued_at = $1', [daysAgo(31)])
-  expect((await dropOld()).dropped).toContain(named(EMAILS, at)[0])
+  expect((await dropOld()).dropped).toContain(named(['sending_email'], at)[0])
 })

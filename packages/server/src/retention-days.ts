@@ -5,6 +5,7 @@
 import { isInboundDayQueued } from './inbound/index.ts'
 import type { Db } from './platform/db/index.ts'
 import type { RetentionGroup } from './platform/db/partitions/retention.ts'
+import { dayAt } from './platform/values/date-time.ts'
 import { isDayQueued, wasQueuedLately } from './sending/index.ts'
 import { isDeliveryDayOpen, isEventDayAwaited } from './webhooks/index.ts'
 
@@ -23,7 +24,10 @@ const emails = [
   'feedback_fact',
   'feedback_recipient',
 ]
-const received = ['inbound_raw', 'inbound_message']
+/** Leave earlier where `POSTRIDER_CONTENT_RETENTION` says so. */
+const contents = ['sending_content']
+const received = ['inbound_message']
+const receivedContents = ['inbound_raw']
 const unsubscribable = ['sending_unsubscribable']
 
 /** A link for unsubscribing works for this long at least, since mail lies about in mailboxes. */
@@ -34,9 +38,14 @@ export const partitionedTables: readonly string[] = [
   ...events,
   ...deliveries,
   ...emails,
+  ...contents,
   ...received,
+  ...receivedContents,
   ...unsubscribable,
 ]
+
+/** Those of which nothing older than `POSTRIDER_CONTENT_RETENTION` stays without a reason. */
+export const tablesOfContent: readonly string[] = [...contents, ...receivedContents]
 
 /** Those of which nothing older than `POSTRIDER_RETENTION` stays without a reason. */
 export const tablesOfRetention: readonly string[] = [
@@ -44,25 +53,41 @@ export const tablesOfRetention: readonly string[] = [
   ...deliveries,
   ...emails,
   ...received,
+  ...tablesOfContent,
 ]
+
+const DAY_MS = 24 * 60 * 60_000
+const dayAfter = (day: string) => dayAt(Date.parse(day) + DAY_MS)
 
 /** What leaves together, and when it may not yet. */
 export function retentionDays(o: {
   readonly db: Db
   readonly webhookRetryForMs: number
   readonly retentionMs: number
+  /** At most as long. */
+  readonly contentRetentionMs: number
 }): RetentionGroup[] {
-  const { db, webhookRetryForMs, retentionMs } = o
+  const { db, webhookRetryForMs, retentionMs, contentRetentionMs } = o
+  // What was sent later than it was accepted is kept from then on: its links lead somewhere.
+  const isEmailDayNeeded = async (day: string, ageMs: number) =>
+    (await isDayQueued(db, day)) || (await wasQueuedLately(db, day, ageMs))
   return [
     { tables: events, isDayNeeded: (day) => isEventDayAwaited(db, day, webhookRetryForMs) },
     { tables: deliveries, isDayNeeded: (day) => isDeliveryDayOpen(db, day) },
+    { tables: emails, isDayNeeded: (day) => isEmailDayNeeded(day, retentionMs) },
     {
-      tables: emails,
-      // What was sent later than it was accepted is kept from then on: its links lead somewhere.
-      isDayNeeded: async (day) =>
-        (await isDayQueued(db, day)) || (await wasQueuedLately(db, day, retentionMs)),
+      tables: contents,
+      retentionMs: contentRetentionMs,
+      isDayNeeded: (day) => isEmailDayNeeded(day, contentRetentionMs),
     },
     { tables: received, isDayNeeded: (day) => isInboundDayQueued(db, day) },
+    {
+      tables: receivedContents,
+      retentionMs: contentRetentionMs,
+      // What several routes share may have been stored just before midnight, and some of its messages after.
+      isDayNeeded: async (day) =>
+        (await isInboundDayQueued(db, day)) || (await isInboundDayQueued(db, dayAfter(day))),
+    },
     { tables: unsubscribable, retentionMs: Math.max(retentionMs, UNSUBSCRIBABLE_MS) },
   ]
 }

@@ -87,7 +87,7 @@ export async function seedRecord(
     const expiry = new Date(atMs + 3 * 86_400_000)
     const later = new Date(Date.now() + 3_600_000)
     add('email', tenantId, refId, day, MAILERS.active, 'news@example.com', subject, campaignId)
-    rows.sending_email?.at(-1)?.push('{}', 5, expiry, 'trace', at)
+    rows.sending_email?.at(-1)?.push(5, expiry, 'trace', at)
     for (const [n, r] of recipients.entries()) {
       const { status, email, type, deliveredAfterMs } = r
       const stored = status === 'held' || status === 'sending' ? 'queued' : status
@@ -132,7 +132,7 @@ export async function seedRecord(
   }
   const columns: Record<string, string> = {
     sending_email:
-      'tenant_id, ref_id, day, mailer_id, from_email, subject, campaign_id, content, max_attempts, expires_at, traceparent, created_at',
+      'tenant_id, ref_id, day, mailer_id, from_email, subject, campaign_id, max_attempts, expires_at, traceparent, created_at',
     sending_recipient:
       'tenant_id, ref_id, n, day, email, address_key, type, status, message_id, created_at, delivered_at',
     sending_queue:

@@ -54,6 +54,7 @@ beforeEach(() =>
     database.db,
     'mailers_mailer',
     'sending_email',
+    'sending_content',
     'sending_recipient',
     'sending_queue',
     'suppressions_address',

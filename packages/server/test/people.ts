@@ -103,7 +103,12 @@ export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): Peopl
     await emptyTables(db, 'tenants_audit_entry')
     const log = createLogger({ level: 'silent' })
     const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
-    const config = { publicUrl: ORIGIN, auditRetentionMs: 1_000, retentionMs: 1_000 }
+    const config = {
+      publicUrl: ORIGIN,
+      auditRetentionMs: 1_000,
+      retentionMs: 1_000,
+      contentRetentionMs: 1_000,
+    }
     const tenants = createTenants({
       ...{ db, clock: createClock(), log, config },
       countQueued: async () => new Map(),

@@ -186,6 +186,7 @@ export function useSending(): SendingWorld {
       'mailers_oauth_token',
       'mailers_permission',
       'sending_email',
+      'sending_content',
       'sending_recipient',
       'sending_own',
       'sending_rendering',

@@ -42,7 +42,7 @@ beforeAll(async () => {
       tables: [],
       removeMembers,
     },
-    config: { auditRetentionMs: 1_000, retentionMs: 1_000 },
+    config: { auditRetentionMs: 1_000, retentionMs: 1_000, contentRetentionMs: 1_000 },
   })
   app = createHttpApp({
     ...{ log, metrics: createMetrics(), adminToken: 'operator' },

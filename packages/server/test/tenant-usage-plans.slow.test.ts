@@ -46,7 +46,11 @@ it('lists tenants with their usage by index, in as many statements for 500 as fo
     const plans: SeenPlan[] = []
     const { tenants } = await database.db.transaction((tx) => {
       const { query } = explaining(tx, plans, 'auto')
-      const deps = { db: { ...database.db, query }, countQueued, retentionMs: 30 * DAY_MS }
+      const deps = {
+        db: { ...database.db, query },
+        countQueued,
+        ...{ retentionMs: 30 * DAY_MS, contentRetentionMs: 30 * DAY_MS },
+      }
       return pageOfTenantsWithUsage(deps, { pageSize: 500 })
     })
     expect(tenants.length).toBe(500)

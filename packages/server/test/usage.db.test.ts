@@ -36,7 +36,11 @@ afterAll(async () => {
 function serve(): HttpApp {
   const { db } = database
   const clock = createClock()
-  const config = { auditRetentionMs: DAY_MS, retentionMs: 30 * DAY_MS }
+  const config = {
+    auditRetentionMs: DAY_MS,
+    retentionMs: 30 * DAY_MS,
+    contentRetentionMs: 30 * DAY_MS,
+  }
   const removeMembers = async () => 0
   const tenants = createTenants({ db, log, clock, config, countQueued, removeMembers, tables: [] })
   const recordReads = createConcurrencyLimiter({

@@ -37,6 +37,17 @@ function Readable({ children }: { readonly children: ReactNode }) {
   return <Empty title={text.contentClosed}>{text.contentClosedHelp}</Empty>
 }
 
+/** The record of an email stays for longer than what it says. */
+function isGone(error: unknown): error is PostriderError {
+  return error instanceof PostriderError && (error.status === 404 || error.status === 410)
+}
+
+function ContentGone({ error }: { readonly error: PostriderError }) {
+  const text = useWords(words)
+  const help = error.code === 'content_removed' ? text.contentGoneHelp : error.message
+  return <Empty title={text.contentGone}>{help}</Empty>
+}
+
 /** Whose content is asked for: nobody's, where it is the same for all. */
 function ownerOf({ email, subject }: TracedRecipient): { readonly email?: string } {
   return subject === undefined ? {} : { email }
@@ -60,8 +71,7 @@ function WithContent({
     enabled: may('getEmailContent'),
     queryFn: ({ signal }) => client.getEmailContent(refId, owner, { signal }),
   })
-  if (query.error instanceof PostriderError && query.error.status === 404)
-    return <Empty title={text.contentGone}>{query.error.message}</Empty>
+  if (isGone(query.error)) return <ContentGone error={query.error} />
   return (
     <Readable>
       <Answer query={query}>
@@ -205,6 +215,7 @@ export function SourceTab({
       }),
     onError: tellFailed('save'),
   })
+  if (isGone(raw.error)) return <ContentGone error={raw.error} />
   return (
     <Readable>
       <Answer query={raw}>
@@ -243,6 +254,7 @@ export function HeadersTab({
 }) {
   const text = useWords(words)
   const raw = useRaw(refId, recipient.email)
+  if (isGone(raw.error)) return <ContentGone error={raw.error} />
   return (
     <Readable>
       <Answer query={raw}>

@@ -152,6 +152,8 @@ export const words = defineWords(
     contentClosedHelp:
       'Your user does not have the permission “content”. An owner of this tenant can give it. What happened to the mail is in the timeline.',
     contentGone: 'The content is not kept any more',
+    contentGoneHelp:
+      'Content is removed earlier than the rest (POSTRIDER_CONTENT_RETENTION). Recipients, attempts and events are still in the timeline.',
     preview: 'How the mail looks',
     previewHelp: 'Without scripts, remote pictures and tracking.',
     textPart: 'Text part',
@@ -364,6 +366,8 @@ export const words = defineWords(
     contentClosedHelp:
       'Ihnen fehlt die Erlaubnis „content“. Wem dieser Mandant gehört, kann sie geben. Was mit der Mail geschah, steht im Verlauf.',
     contentGone: 'Der Inhalt ist nicht mehr gespeichert',
+    contentGoneHelp:
+      'Inhalt wird früher entfernt als das Übrige (POSTRIDER_CONTENT_RETENTION). Empfänger, Versuche und Ereignisse stehen noch im Verlauf.',
     preview: 'Wie die Mail aussieht',
     previewHelp: 'Ohne Skripte, fremde Bilder und Zählung.',
     textPart: 'Textteil',

@@ -8,7 +8,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/index.ts'
 import type { HttpApp } from '../platform/http/app.ts'
 import { countQueued } from '../sending/index.ts'
-import { createUsageCounts, getTenant } from '../tenants/index.ts'
+import { createUsageCounts, getTenant, type UsageDeps } from '../tenants/index.ts'
 import { activityRoutes } from './routes.ts'
 
 /** Each holds a connection for as long as a page takes, and a page of logs. */
@@ -21,12 +21,13 @@ const EXPORTS_AT_ONCE = {
 export function createActivity(deps: {
   readonly db: Db
   readonly clock: Clock
-  readonly config: { readonly retentionMs: number }
+  readonly config: Pick<UsageDeps, 'retentionMs' | 'contentRetentionMs'>
   /** Shared with webhooks, which read the record too. */
   readonly recordReads: ConcurrencyLimiter
 }) {
   const exportLimiter = createConcurrencyLimiter({ ...EXPORTS_AT_ONCE, name: 'exports-at-once' })
-  const usage = { db: deps.db, retentionMs: deps.config.retentionMs, countQueued }
+  const { retentionMs, contentRetentionMs } = deps.config
+  const usage = { db: deps.db, retentionMs, contentRetentionMs, countQueued }
   const usageCounts = createUsageCounts(usage)
   return {
     routes: (app: HttpApp) =>

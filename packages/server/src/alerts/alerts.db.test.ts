@@ -42,7 +42,10 @@ const set = (tenantId = 'tn_a', kinds?: AlertKind[], url = receiver.origin) =>
   setReceiver(deps(), tenantId, { url, ...(kinds === undefined ? {} : { kinds }) })
 /** Another process each time: one that has not counted a moment ago. */
 const newUsageCounts = () =>
-  createUsageCounts({ db: world.db, retentionMs: 30 * 86_400_000, countQueued })
+  createUsageCounts({
+    ...{ db: world.db, countQueued },
+    ...{ retentionMs: 30 * 86_400_000, contentRetentionMs: 30 * 86_400_000 },
+  })
 const watch = (o: Partial<WatchDeps> = {}) =>
   createAlertWatch({
     ...{ db: world.db, log: silent, disk: { isOpen: () => isDiskOpen }, failpoints: none },

@@ -16,13 +16,20 @@ export interface AlertsDeps
     readonly alertAfterMs: number
     readonly allowHttpWebhooks: boolean
     readonly retentionMs: number
+    readonly contentRetentionMs: number
   }
 }
 
 /** Nothing runs before its services start. */
 export function createAlerts(deps: AlertsDeps) {
-  const { alertAfterMs: afterMs, allowHttpWebhooks: allowHttp, retentionMs } = deps.config
-  const usageCounts = createUsageCounts({ db: deps.db, retentionMs, countQueued })
+  const { alertAfterMs: afterMs, allowHttpWebhooks: allowHttp } = deps.config
+  const { retentionMs, contentRetentionMs } = deps.config
+  const usageCounts = createUsageCounts({
+    db: deps.db,
+    retentionMs,
+    contentRetentionMs,
+    countQueued,
+  })
   const delivery = createAlertDelivery({ ...deps, allowHttp })
   const watch = createAlertWatch({ ...deps, usageCounts, afterMs, onTold: delivery.wake })
   const services: readonly Service[] = [delivery, watch]

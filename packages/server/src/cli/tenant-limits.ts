@@ -14,11 +14,10 @@ export interface TenantCommandDeps {
 }
 
 export function addTenantLimitCommands(tenant: Command, deps: TenantCommandDeps): void {
-  const depsOn = (db: Db): UsageDeps => ({
-    db,
-    countQueued,
-    retentionMs: deps.config().retentionMs,
-  })
+  const depsOn = (db: Db): UsageDeps => {
+    const { retentionMs, contentRetentionMs } = deps.config()
+    return { db, countQueued, retentionMs, contentRetentionMs }
+  }
   const change = (db: Db, tenantId: string, body: UpdateTenantBody) =>
     resultOf(tenantId, () =>
       audited(db, {

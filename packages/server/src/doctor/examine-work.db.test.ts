@@ -18,8 +18,16 @@ beforeEach(async () => {
   await emptyTables(database.db, 'webhooks_stream', 'webhooks_pending', 'webhooks_open')
 })
 
-async function finding(check: string, retentionDays = 30): Promise<Finding | undefined> {
-  const findings = await examineWork({ db: database.db, retentionMs: retentionDays * DAY_MS })
+async function finding(
+  check: string,
+  retentionDays = 30,
+  contentDays = retentionDays,
+): Promise<Finding | undefined> {
+  const findings = await examineWork({
+    db: database.db,
+    retentionMs: retentionDays * DAY_MS,
+    contentRetentionMs: contentDays * DAY_MS,
+  })
   return findings.find((one) => one.check === check)
 }
 
@@ -286,6 +294,12 @@ describe('daily partitions', () => {
       detail: expect.stringMatching(/^30d, but the oldest day is \d{4}-/),
     })
     expect(await finding('retention', 40)).toMatchObject({ state: 'ok' })
+    expect(await finding('content retention', 40)).toBeUndefined()
+    expect(await finding('content retention', 40, 35)).toMatchObject({ state: 'ok' })
+    expect(await finding('content retention', 40, 7)).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/^7d, but the oldest day is \d{4}-/),
+    })
   })
 })
 

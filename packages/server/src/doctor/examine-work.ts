@@ -7,7 +7,7 @@ import { measureInbox } from '../feedback/index.ts'
 import { type DaySpan, type Queryable, readDaySpans } from '../platform/db/index.ts'
 import { bucketCount } from '../platform/db/leases.ts'
 import { describeDuration } from '../platform/values/duration.ts'
-import { partitionedTables, tablesOfRetention } from '../retention-days.ts'
+import { partitionedTables, tablesOfContent, tablesOfRetention } from '../retention-days.ts'
 import {
   countGivenUp,
   countOpen,
@@ -34,10 +34,12 @@ const DAYS_AHEAD_MIN = 7
 
 const everyBucket = Array.from({ length: bucketCount }, (_, bucket) => bucket)
 
-export async function examineWork(o: {
-  readonly db: Queryable
+interface Kept {
   readonly retentionMs: number
-}): Promise<Finding[]> {
+  readonly contentRetentionMs: number
+}
+
+export async function examineWork(o: Kept & { readonly db: Queryable }): Promise<Finding[]> {
   const figures = await observeStreams(o.db, everyBucket)
   const pending = await countPending(o.db, everyBucket, COUNT_MAX)
   return [
@@ -47,7 +49,7 @@ export async function examineWork(o: {
     await checkGivenUp(o.db),
     checkBacklog(pending, figures),
     await checkCallbacks(o.db),
-    ...(await checkDays(o.db, o.retentionMs)),
+    ...(await checkDays(o.db, o)),
   ]
 }
 
@@ -138,16 +140,24 @@ function atLeast(count: number): string {
   return count < COUNT_MAX ? String(count) : `${COUNT_MAX}+`
 }
 
-async function checkDays(q: Queryable, retentionMs: number): Promise<Finding[]> {
+async function checkDays(
+  q: Queryable,
+  { retentionMs, contentRetentionMs }: Kept,
+): Promise<Finding[]> {
   const spans = await readDaySpans(q, partitionedTables)
   const { rows } = await q.query<{ now: Date }>('select clock_timestamp() as now')
   const nowMs = rows[0]?.now.getTime() ?? Date.now()
-  const oldest =
+  const oldestOf = (tables: readonly string[]) =>
     spans
-      .filter(({ table }) => tablesOfRetention.includes(table))
+      .filter(({ table }) => tables.includes(table))
       .flatMap((span) => span.oldest ?? [])
       .sort()[0] ?? ''
-  return [checkDaysAhead(spans, nowMs), checkRetention(oldest, nowMs, retentionMs)]
+  const content = checkRetention(oldestOf(tablesOfContent), nowMs, contentRetentionMs)
+  return [
+    checkDaysAhead(spans, nowMs),
+    checkRetention(oldestOf(tablesOfRetention), nowMs, retentionMs),
+    ...(contentRetentionMs < retentionMs ? [{ ...content, check: 'content retention' }] : []),
+  ]
 }
 
 function checkDaysAhead(spans: readonly DaySpan[], nowMs: number): Finding {

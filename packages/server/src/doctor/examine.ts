@@ -249,7 +249,7 @@ async function examineDatabase(db: Db, config: Config): Promise<Finding[]> {
     ...(migrations.state === 'ok'
       ? [
           await attempt('sealed secrets', () => checkSealed(db, config)),
-          ...(await examineWork({ db, retentionMs: config.retentionMs })),
+          ...(await examineWork({ db, ...config })),
           ...(await examineSendQueue(db)),
         ]
       : []),

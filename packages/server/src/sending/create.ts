@@ -38,6 +38,7 @@ export interface SendingDeps extends SendQueueDeps {
   readonly isPaused: boolean
   readonly config: SendQueueDeps['config'] & {
     readonly retentionMs: number
+    readonly contentRetentionMs: number
     readonly sendMaxAttempts: number
   }
 }
@@ -59,8 +60,8 @@ const CONTENTS_AT_ONCE = { atOnceMax: 6, atOncePerCallerMax: 1, waitingPerCaller
 /** Nothing runs before its services start. */
 export function createSending(deps: SendingDeps) {
   const { config, db, isPaused, isSender, log } = deps
-  const { retentionMs } = config
-  const usageCounts = createUsageCounts({ db, retentionMs, countQueued })
+  const { retentionMs, contentRetentionMs } = config
+  const usageCounts = createUsageCounts({ db, retentionMs, contentRetentionMs, countQueued })
   const wakeups = createQueueWakeups(deps.others)
   const queue = isSender && !isPaused ? createSendQueue(deps, wakeups) : []
   const watch = isSender ? createWatch(deps) : undefined
@@ -98,7 +99,7 @@ export function createSending(deps: SendingDeps) {
     laterRoutes(app: HttpApp) {
       const name = 'bulk-changes-at-once'
       const limiter = createConcurrencyLimiter({ ...BULK_CHANGES_AT_ONCE, name })
-      rescueRoutes(app, { ...deps, wakeups, retentionMs, limiter, usageCounts })
+      rescueRoutes(app, { ...deps, wakeups, contentRetentionMs, limiter, usageCounts })
       waitingRoutes(app, { ...deps, wakeups, limiter })
       const contents = createConcurrencyLimiter({ ...CONTENTS_AT_ONCE, name: 'contents-at-once' })
       contentRoutes(app, { ...deps, limiter: contents })

@@ -72,6 +72,7 @@ beforeEach(async () => {
   await emptyTables(
     db,
     'sending_email',
+    'sending_content',
     'sending_recipient',
     'sending_queue',
     'sending_scheduled',

@@ -10,15 +10,18 @@ import type { UsageDeps } from './quotas/recount-usage.ts'
 import { tenantRoutes } from './routes.ts'
 
 export function createTenants(
-  deps: Omit<UsageDeps, 'retentionMs'> &
+  deps: Omit<UsageDeps, 'retentionMs' | 'contentRetentionMs'> &
     Pick<DeletionDeps, 'removeMembers' | 'tables'> & {
       readonly clock: Clock
       readonly log: Logger
-      readonly config: { readonly auditRetentionMs: number; readonly retentionMs: number }
+      readonly config: { readonly auditRetentionMs: number } & Pick<
+        UsageDeps,
+        'retentionMs' | 'contentRetentionMs'
+      >
     },
 ) {
   const { config, db, log } = deps
-  const { retentionMs } = config
+  const { retentionMs, contentRetentionMs } = config
   const authenticator = createKeyAuthenticator(deps)
   const deletions = createDeletionWorker(deps)
   return {
@@ -29,6 +32,9 @@ export function createTenants(
     /** Removes what deleted tenants have left. */
     deletions,
     routes: (app: HttpApp) =>
-      tenantRoutes(app, { ...deps, retentionMs, authenticator, wakeDeletions: deletions.wake }),
+      tenantRoutes(app, {
+        ...{ ...deps, retentionMs, contentRetentionMs, authenticator },
+        wakeDeletions: deletions.wake,
+      }),
   }
 }

@@ -43,6 +43,7 @@ beforeAll(async () => {
     clock,
     authenticator,
     retentionMs: 86_400_000,
+    contentRetentionMs: 86_400_000,
     countQueued: async () => new Map(),
     wakeDeletions: () => undefined,
   })

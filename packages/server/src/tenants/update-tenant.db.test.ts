@@ -15,7 +15,7 @@ import { newId } from '../platform/ids.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createTenants } from './create.ts'
-import { usageNames, usageSubject } from './quotas/recount-usage.ts'
+import { RECIPIENT_BYTES, usageNames, usageSubject } from './quotas/recount-usage.ts'
 
 const dayMs = 86_400_000
 const log = createLogger({ level: 'silent' })
@@ -42,7 +42,7 @@ beforeAll(async () => {
       countQueued: async (_q: unknown, ids: readonly string[]) => new Map(ids.map((id) => [id, 7])),
     },
     ...{ tables: [], removeMembers: async () => 0 },
-    config: { auditRetentionMs: dayMs, retentionMs: 2 * dayMs },
+    config: { auditRetentionMs: dayMs, retentionMs: 3 * dayMs, contentRetentionMs: 2 * dayMs },
   })
   app = createHttpApp({
     ...{ log, metrics: createMetrics(), adminToken: 'operator' },
@@ -95,10 +95,12 @@ describe('getTenant', () => {
         ...[count(tenantId, emails, 0, 5), count(tenantId, bytes, 0, 100)],
         ...[count(tenantId, emails, 1, 50), count(tenantId, bytes, 2, 1_000)],
         ...[count(tenantId, bytes, 3, 10_000), count(newId('tn'), bytes, 0, 3)],
+        // The content of the day before has left, and the record of two recipients is kept.
+        ...[count(tenantId, emails, 3, 2), count(tenantId, emails, 4, 9)],
       ]),
     )
     expect((await get()).body.tenant.usage).toEqual({
-      ...{ emails_today: 5, queued: 7, storage_bytes: 1_100 },
+      ...{ emails_today: 5, queued: 7, storage_bytes: 1_100 + 2 * RECIPIENT_BYTES },
     })
   })
 

@@ -4,6 +4,14 @@ import { ApiError } from '../../platform/errors.ts'
 import { isId } from '../../platform/ids.ts'
 import { findMessage, type StoredMessage } from './message-store.ts'
 
+/** Of a message whose record is there, or was a moment ago. */
+export function receivedContentRemoved(): ApiError {
+  return new ApiError('content_removed', {
+    message:
+      'The content of this message was removed: it is kept for POSTRIDER_CONTENT_RETENTION only. What became of the message, and its event, are still there',
+  })
+}
+
 export async function findInboundMessage(
   db: Db,
   tenantId: string,

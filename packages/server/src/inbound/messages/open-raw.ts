@@ -5,8 +5,7 @@
 import { Readable } from 'node:stream'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
-import { ApiError } from '../../platform/errors.ts'
-import { findInboundMessage } from './find-message.ts'
+import { findInboundMessage, receivedContentRemoved } from './find-message.ts'
 import { readPiece } from './message-store.ts'
 
 export interface OpenRawDeps {
@@ -25,8 +24,7 @@ export async function openRaw(
     const piece = await limiter.run(tenantId, () =>
       readByIndex(db, (tx) => readPiece(tx, message, n)),
     )
-    // Retention has taken it meanwhile.
-    if (piece === undefined) throw new ApiError('not_found')
+    if (piece === undefined) throw receivedContentRemoved()
     return piece
   }
   const { bytes } = message

@@ -2,7 +2,7 @@
 import type { MessageParser, ParsedAttachment, ParsedMessage } from '@postrider/mail'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
-import { findInboundMessage } from './find-message.ts'
+import { findInboundMessage, receivedContentRemoved } from './find-message.ts'
 import { loadMessage } from './message-store.ts'
 
 export interface ReadAttachmentDeps {
@@ -17,7 +17,7 @@ export async function readParsed(
 ): Promise<ParsedMessage> {
   await findInboundMessage(db, tenantId, inboundId)
   const message = await readByIndex(db, (tx) => loadMessage(tx, { tenantId, inboundId }))
-  if (message === undefined) throw new ApiError('not_found')
+  if (message === undefined) throw receivedContentRemoved()
   // Not in the line of the tenant's messages that are still to be reported.
   return await parser.parse(`${tenantId} attachments`, message.raw)
 }

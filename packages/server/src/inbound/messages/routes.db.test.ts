@@ -137,6 +137,25 @@ describe('getRawInboundMessage', () => {
   })
 })
 
+describe('a message whose content was removed', () => {
+  it('is still listed, and its bytes and attachments are 410, or 404 for another tenant', async () => {
+    const [id] = await world.receive({ raw: withAttachments(['attachment; filename=a', 'a']) })
+    await world.worker().runOnce()
+    await emptyTables(world.db, 'inbound_raw')
+    const shown = await get(`/${id}`)
+    expect(shown.json().inbound_message).toMatchObject({ inbound_id: id })
+    for (const path of [`/${id}/raw`, `/${id}/attachments/0`]) {
+      const removed = await get(path)
+      expect(removed.statusCode).toBe(410)
+      expect(removed.json()).toMatchObject({
+        code: 'content_removed',
+        message: expect.stringContaining('POSTRIDER_CONTENT_RETENTION'),
+      })
+      expect((await get(path, 'b')).statusCode).toBe(404)
+    }
+  })
+})
+
 describe('getInboundAttachment', () => {
   it('answers the content with a safe name and type', async () => {
     const raw = withAttachments(

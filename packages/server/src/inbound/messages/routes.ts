@@ -57,13 +57,13 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
   addStreamOperation(app, 'getRawInboundMessage', {
     summary: 'A received message as it was received',
     description:
-      'Byte for byte, with the trace headers that were added on receipt. It is what somebody else has sent: nothing in it has been checked.',
+      'Byte for byte, with the trace headers that were added on receipt. It is what somebody else has sent: nothing in it has been checked. Kept for `POSTRIDER_CONTENT_RETENTION`, then 410 `content_removed`.',
     tag: TAG,
     params: inboundMessageParams,
     contentTypes: ['message/rfc822'],
     answerHeaders: ['Content-Disposition'],
     scopes: ['content'],
-    errors: ['rate_limited'],
+    errors: ['rate_limited', 'content_removed'],
     async handle({ tenant: { tenantId }, params: { inbound_id }, reply }) {
       const { bytes, stream } = await openRaw(deps, tenantId, inbound_id)
       const filename = `${inbound_id}.eml`
@@ -76,13 +76,13 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
   addStreamOperation(app, 'getInboundAttachment', {
     summary: 'An attachment of a received message',
     description:
-      'Decoded, by its place among `attachments` of the event. It is what somebody else has sent: nothing in it has been checked, its type is not told, and no browser should show it.',
+      'Decoded, by its place among `attachments` of the event. It is what somebody else has sent: nothing in it has been checked, its type is not told, and no browser should show it. Kept for `POSTRIDER_CONTENT_RETENTION`, then 410 `content_removed`.',
     tag: TAG,
     params: inboundAttachmentParams,
     contentTypes: ['application/octet-stream'],
     answerHeaders: ['Content-Disposition'],
     scopes: ['content'],
-    errors: ['rate_limited'],
+    errors: ['rate_limited', 'content_removed'],
     async handle({ tenant: { tenantId }, params: { inbound_id: inboundId, n }, reply }) {
       const leave = await enterLimiter(deps.attachmentLimiter, tenantId)
       try {

@@ -40,6 +40,7 @@ beforeEach(async () => {
   await emptyTables(
     api.db,
     'sending_email',
+    'sending_content',
     'sending_recipient',
     'sending_queue',
     'sending_attempt',

@@ -58,6 +58,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
   const own = emails.flatMap(toOwnData)
   await Promise.all([
     insertEmailRows(tx, emails),
+    insertContents(tx, emails),
     insertRecipients(tx, emails.flatMap(toRecipientRows)),
     insertStopped(tx, emails.flatMap(toSuppressed)),
     insertPlaces(tx, INSERT_QUEUED, queued.flatMap(toPlaces)),
@@ -71,19 +72,18 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
 const INSERT_EMAILS = statement(
   'sending.insert_emails',
   `insert into sending_email
-     (tenant_id, ref_id, day, mailer_id, from_email, subject, content, content_bytes, max_attempts,
-      expires_at, traceparent, created_at, attachments, campaign_id, custom_args, message_id, template_id,
-      template_version, queued_at, has_own)
-   select e.tenant_id, e.ref_id, e.day, e.mailer_id, e.from_email, e.subject, e.content, e.content_bytes,
-          e.max_attempts, e.expires_at, e.traceparent, e.created_at, e.attachments, e.campaign_id,
-          e.custom_args::json, e.message_id, e.template_id, e.template_version, e.queued_at, e.has_own
-     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::text[], $6::text[], $7::bytea[],
-            $8::integer[], $9::smallint[], $10::timestamptz[], $11::text[], $12::timestamptz[],
-            $13::bytea[], $14::text[], $15::text[], $16::text[], $17::text[], $18::integer[],
-            $19::timestamptz[], $20::boolean[])
-       as e (tenant_id, ref_id, day, mailer_id, from_email, subject, content, content_bytes, max_attempts,
-             expires_at, traceparent, created_at, attachments, campaign_id, custom_args, message_id,
-             template_id, template_version, queued_at, has_own)`,
+     (tenant_id, ref_id, day, mailer_id, from_email, subject, content_bytes, max_attempts, expires_at,
+      traceparent, created_at, campaign_id, custom_args, message_id, template_id, template_version,
+      queued_at, has_own)
+   select e.tenant_id, e.ref_id, e.day, e.mailer_id, e.from_email, e.subject, e.content_bytes,
+          e.max_attempts, e.expires_at, e.traceparent, e.created_at, e.campaign_id, e.custom_args::json,
+          e.message_id, e.template_id, e.template_version, e.queued_at, e.has_own
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::text[], $6::text[], $7::integer[],
+            $8::smallint[], $9::timestamptz[], $10::text[], $11::timestamptz[], $12::text[], $13::text[],
+            $14::text[], $15::text[], $16::integer[], $17::timestamptz[], $18::boolean[])
+       as e (tenant_id, ref_id, day, mailer_id, from_email, subject, content_bytes, max_attempts,
+             expires_at, traceparent, created_at, campaign_id, custom_args, message_id, template_id,
+             template_version, queued_at, has_own)`,
 )
 
 async function insertEmailRows(tx: Queryable, emails: readonly AcceptedEmail[]): Promise<void> {
@@ -95,14 +95,12 @@ async function insertEmailRows(tx: Queryable, emails: readonly AcceptedEmail[]):
     column((e) => e.mailerId),
     textArray(emails.map((e) => e.email.content.from.address)),
     textArray(emails.map((e) => e.email.content.subject)),
-    bytesArray(emails.map((e) => e.stored.content)),
     column((e) => e.contentBytes),
     column((e) => e.email.maxAttempts),
     // What a rescue gives anew: as long as it was to be tried, without what it waited for its time.
     column((e) => later(e.createdAt, e.email.expiresInMs).toISOString()),
     textArray(emails.map((e) => e.traceparent)),
     column((e) => e.createdAt.toISOString()),
-    rare((e) => e.stored.attachments, bytesArray),
     rare((e) => e.email.campaignId ?? null, textArray),
     rare(({ email: { customArgs: args } }) => args && JSON.stringify(args), textArray),
     rare((e) => e.email.raw?.messageId ?? null, textArray),
@@ -110,6 +108,25 @@ async function insertEmailRows(tx: Queryable, emails: readonly AcceptedEmail[]):
     rare((e) => e.email.template?.version ?? null, nullableArrayText),
     rare((e) => (isForLater(e) ? dueAtOf(e).toISOString() : null), nullableArrayText),
     rare((e) => (e.email.own === undefined ? null : true), nullableArrayText),
+  ])
+}
+
+const INSERT_CONTENTS = statement(
+  'sending.insert_contents',
+  `insert into sending_content (tenant_id, ref_id, day, content, attachments)
+   select c.tenant_id, c.ref_id, c.day, c.content, c.attachments
+     from unnest($1::text[], $2::text[], $3::date[], $4::bytea[], $5::bytea[])
+       as c (tenant_id, ref_id, day, content, attachments)`,
+)
+
+async function insertContents(tx: Queryable, emails: readonly AcceptedEmail[]): Promise<void> {
+  const { column, rare } = columnsOf(emails)
+  await tx.query(INSERT_CONTENTS, [
+    column((e) => e.tenantId),
+    column((e) => e.refId),
+    column((e) => dayOfUlid(e.refId)),
+    bytesArray(emails.map((e) => e.stored.content)),
+    rare((e) => e.stored.attachments, bytesArray),
   ])
 }
 

@@ -28,7 +28,11 @@ let second: Db
 let statements: string[] = []
 let instances: AcceptEmails[]
 let nowMs = 0
-const deps = () => ({ db: database.db, retentionMs: 30 * DAY_MS, countQueued })
+const deps = () => ({
+  db: database.db,
+  ...{ retentionMs: 30 * DAY_MS, contentRetentionMs: 30 * DAY_MS },
+  countQueued,
+})
 
 /** Its transactions tell their statements. */
 function listening(db: Db): Db {

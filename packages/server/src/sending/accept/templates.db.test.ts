@@ -56,7 +56,7 @@ describe('an email with template_data', () => {
       template_data: { id: 7, name: 'Ada & Bob' },
     })
     const { rows } = await world.db.query<{ subject: string } & StoredContent>(
-      'select subject, content, attachments from sending_email where ref_id = $1',
+      'select subject, content, attachments from sending_email join sending_content using (tenant_id, ref_id, day) where ref_id = $1',
       [refId],
     )
     expect(rows).toMatchObject([{ subject: 'Order 7' }])

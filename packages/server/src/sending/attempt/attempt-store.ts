@@ -11,10 +11,14 @@ import type { Claim } from './attempt.ts'
 
 const LOAD_EMAILS = statement(
   'sending.load_emails',
-  `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at, has_own,
-          message_id, case when ref_id = any($4) then content end as content,
-          case when ref_id = any($4) then attachments end as attachments
+  `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at, has_own, message_id
      from sending_email where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])`,
+)
+
+const LOAD_CONTENTS = statement(
+  'sending.load_contents',
+  `select ref_id, content, attachments from sending_content
+    where tenant_id = $1 and ref_id = any($2) and day = any($3::date[]) and rendering = 0`,
 )
 
 const LOAD_RECIPIENTS = statement(
@@ -55,24 +59,38 @@ export async function loadForSend(
   const refIds = [...new Set(claims.map((c) => c.refId))]
   const days = [...new Set(refIds.map(dayOfUlid))]
   const ns = [...new Set(claims.map((c) => c.n))]
-  const [emails, recipients] = await Promise.all([
-    q.query<EmailRow>(LOAD_EMAILS, [tenantId, refIds, days, contentsOf]),
+  const [emails, recipients, contents] = await Promise.all([
+    q.query<Omit<EmailForSend, 'content'>>(LOAD_EMAILS, [tenantId, refIds, days]),
     q.query<RecipientForSend>(LOAD_RECIPIENTS, [tenantId, refIds, ns, days]),
+    loadContents(q, tenantId, contentsOf),
   ])
-  return { emails: emails.rows.map(toEmail), recipients: recipients.rows }
+  const rows = emails.rows.map((email) => {
+    const content = contents.get(email.ref_id)
+    // Contents that come along with claims are small.
+    return { ...email, content: content === undefined ? null : readSmall(content) }
+  })
+  return { emails: rows, recipients: recipients.rows }
 }
 
-type EmailRow = Omit<EmailForSend, 'content'> &
-  (StoredContent | { readonly content: null; readonly attachments: null })
-
-/** Contents that come along with claims are small. */
-function toEmail({ content, attachments, ...email }: EmailRow): EmailForSend {
-  return { ...email, content: content && readSmall({ content, attachments }) }
+async function loadContents(
+  q: Queryable,
+  tenantId: string,
+  refIds: readonly string[],
+): Promise<ReadonlyMap<string, StoredContent>> {
+  if (refIds.length === 0) return new Map()
+  const days = [...new Set(refIds.map(dayOfUlid))]
+  const { rows } = await q.query<StoredContent & { readonly ref_id: string }>(LOAD_CONTENTS, [
+    tenantId,
+    refIds,
+    days,
+  ])
+  return new Map(rows.map((row) => [row.ref_id, row]))
 }
 
 const LOAD_CONTENT = statement(
   'sending.load_content',
-  'select content, attachments from sending_email where tenant_id = $1 and ref_id = $2 and day = $3',
+  `select content, attachments from sending_content
+    where tenant_id = $1 and ref_id = $2 and day = $3 and rendering = 0`,
 )
 
 export async function loadContent(

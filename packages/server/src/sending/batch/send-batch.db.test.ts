@@ -53,6 +53,7 @@ beforeEach(async () => {
   await emptyTables(
     db,
     'sending_email',
+    'sending_content',
     'sending_recipient',
     'sending_own',
     'sending_rendering',
@@ -87,7 +88,11 @@ function serve(on: Db): FastifyInstance {
   })
   const wakeups = createQueueWakeups()
   wakeups.onWake((queues) => woken.push(...queues))
-  const usage = { db: on, retentionMs: 86_400_000, countQueued }
+  const usage = {
+    db: on,
+    ...{ retentionMs: 86_400_000, contentRetentionMs: 86_400_000 },
+    countQueued,
+  }
   const deps = {
     db: counting,
     templates,
@@ -141,7 +146,7 @@ const many = (count: number) => Array.from({ length: count }, (_, i) => mailTo(`
 async function withQuota(emailsPerDay: number): Promise<Record<string, string>> {
   const { tenantId } = await createTenant(database, { name: 'Limited' })
   await addMailer(db, { tenantId })
-  const usage = { db, retentionMs: 86_400_000, countQueued }
+  const usage = { db, ...{ retentionMs: 86_400_000, contentRetentionMs: 86_400_000 }, countQueued }
   await updateTenant(usage, tenantId, { quotas: { emails_per_day: emailsPerDay } })
   return { authorization: `Bearer ${tenantId}` }
 }

@@ -11,7 +11,7 @@ import { messageIdOf } from '../record/email.ts'
 import type { TrackingUrls } from '../tracking/tracking-urls.ts'
 import { chosenOf, readRecipient } from './choose-recipient.ts'
 import { listAddresses, loadStored } from './content-store.ts'
-import { contentGone } from './get-content.ts'
+import { emailContentRemoved, emailGone } from './get-content.ts'
 
 export interface BuildRawDeps {
   readonly db: Db
@@ -28,13 +28,14 @@ export async function buildRaw(
   email: string | undefined,
 ): Promise<Buffer> {
   const sought = email === undefined ? undefined : readRecipient(email)
-  if (!isUlid(refId)) throw contentGone()
+  if (!isUlid(refId)) throw emailGone()
   const id = { tenantId, refId }
   const recipients = await listAddresses(db, id)
-  if (recipients.length === 0) throw contentGone()
+  if (recipients.length === 0) throw emailGone()
   const n = chosenOf(recipients, sought)
   const stored = await loadStored(db, id, n)
-  if (stored === undefined) throw contentGone()
+  if (stored === undefined) throw emailGone()
+  if (stored === 'content removed') throw emailContentRemoved()
   const { content, ...facts } = stored
   const prepared = await prepareEmail(trackingUrls, { ...id, ...facts, ...BY_SMTP }, content)
   if ('templateProblem' in prepared)

@@ -4,12 +4,7 @@ import { dayOfUlid } from '../../platform/ids.ts'
 import { withRendering } from '../own-data/own-data.ts'
 import { findRendering } from '../own-data/own-data-store.ts'
 import type { EmailContent } from '../record/email.ts'
-import {
-  type ContentWithoutFiles,
-  readStored,
-  readWithoutFiles,
-  type StoredContent,
-} from '../record/stored-content.ts'
+import { type ContentWithoutFiles, readStored, readWithoutFiles } from '../record/stored-content.ts'
 
 interface EmailId {
   readonly tenantId: string
@@ -18,10 +13,16 @@ interface EmailId {
 
 const keyOf = ({ tenantId, refId }: EmailId) => [tenantId, refId, dayOfUlid(refId)]
 
+/** The record of an email may be there without its content (docs/reference/running.md#retention). */
+const EMAIL_WITH_CONTENT = `sending_email e
+     left join sending_content c
+       on c.tenant_id = e.tenant_id and c.ref_id = e.ref_id and c.day = $3 and c.rendering = 0
+    where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`
+
 const SHOW = statement(
   'sending.show_content',
-  `select created_at as "createdAt", has_own as "hasOwn", content from sending_email
-    where tenant_id = $1 and ref_id = $2 and day = $3`,
+  `select e.created_at as "createdAt", e.has_own as "hasOwn", c.content
+     from ${EMAIL_WITH_CONTENT}`,
 )
 
 export type ShownContent = ContentWithoutFiles & { readonly createdAt: Date }
@@ -34,21 +35,21 @@ export async function showContent(
   q: Queryable,
   id: EmailId,
   n: number | undefined,
-): Promise<ShownContent | undefined> {
-  type Row = { createdAt: Date; hasOwn: true | null; content: Buffer }
+): Promise<ShownContent | 'content removed' | undefined> {
+  type Row = { createdAt: Date; hasOwn: true | null; content: Buffer | null }
   const { rows } = await q.query<Row>(SHOW, keyOf(id))
   if (rows[0] === undefined) return undefined
   const { createdAt, content, hasOwn } = rows[0]
+  if (content === null) return 'content removed'
   const own = hasOwn === null || n === undefined ? undefined : await findRendering(q, { ...id, n })
   return { ...withRendering(await readWithoutFiles(content), own), createdAt }
 }
 
 const LOAD = statement(
   'sending.load_whole_email',
-  `select created_at as "createdAt", campaign_id as "campaignId", message_id as "messageId",
-          has_own as "hasOwn", content, attachments
-     from sending_email
-    where tenant_id = $1 and ref_id = $2 and day = $3`,
+  `select e.created_at as "createdAt", e.campaign_id as "campaignId", e.message_id as "messageId",
+          e.has_own as "hasOwn", c.content, c.attachments
+     from ${EMAIL_WITH_CONTENT}`,
 )
 
 export interface StoredEmail {
@@ -64,13 +65,18 @@ export async function loadStored(
   q: Queryable,
   id: EmailId,
   n: number,
-): Promise<StoredEmail | undefined> {
-  type Row = StoredContent & Omit<StoredEmail, 'content'> & { readonly hasOwn: true | null }
+): Promise<StoredEmail | 'content removed' | undefined> {
+  type Row = Omit<StoredEmail, 'content'> & {
+    readonly hasOwn: true | null
+    readonly content: Buffer | null
+    readonly attachments: Buffer | null
+  }
   const { rows } = await q.query<Row>(LOAD, keyOf(id))
   if (rows[0] === undefined) return undefined
-  const { createdAt, campaignId, messageId, hasOwn } = rows[0]
+  const { createdAt, campaignId, messageId, hasOwn, content: stored, attachments } = rows[0]
+  if (stored === null) return 'content removed'
   const own = hasOwn === null ? undefined : await findRendering(q, { ...id, n })
-  const content = withRendering(await readStored(rows[0]), own)
+  const content = withRendering(await readStored({ content: stored, attachments }), own)
   return { createdAt, campaignId, messageId, content }
 }
 

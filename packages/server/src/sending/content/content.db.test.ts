@@ -196,12 +196,12 @@ describe('getRawEmail', () => {
     await addMailer(world.db)
     const refId = await accept(world.db)
     const { rows } = await world.db.query<StoredContent>(
-      'select content, attachments from sending_email',
+      'select content, attachments from sending_content',
     )
     const [stored] = rows.map(readSmall)
     if (stored === undefined) throw new Error('there is no email')
     const { content } = await storeContent({ ...stored, templateProblem: 'no x' })
-    await world.db.query('update sending_email set content = $1', [content])
+    await world.db.query('update sending_content set content = $1', [content])
     expect((await rawOf(refId)).json()).toMatchObject({
       code: 'not_found',
       message: 'There is no message: the template could not be rendered (no x)',
@@ -236,10 +236,23 @@ describe.each(['content', 'raw'])('the %s of an email', (what) => {
       expect(statusCode).toBe(404)
       expect(response.json()).toMatchObject({
         code: 'not_found',
-        message:
-          'There is no such email, or its content is gone: it is kept for POSTRIDER_RETENTION only',
+        message: 'There is no such email, or it is gone: it is kept for POSTRIDER_RETENTION only',
       })
     }
+  })
+
+  it('is 410 when it was removed and the record is kept, and 404 for another tenant', async () => {
+    await addMailer(world.db)
+    const refId = await accept(world.db, { cc: [{ email: 'bob@example.com' }] })
+    await world.db.query('delete from sending_content')
+    const removed = await get(`${refId}/${what}?email=bob@example.com`)
+    expect(removed.statusCode).toBe(410)
+    expect(removed.json()).toMatchObject({
+      code: 'content_removed',
+      message: expect.stringContaining('POSTRIDER_CONTENT_RETENTION'),
+    })
+    expect((await get(`${refId}/${what}?email=eve@example.com`)).statusCode).toBe(404)
+    expect((await get(`${refId}/${what}`, 'b')).statusCode).toBe(404)
   })
 
   it('is read by one call of a tenant at a time, and too many are 429', async () => {

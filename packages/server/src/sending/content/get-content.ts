@@ -13,10 +13,17 @@ import { chosenOf, readRecipient } from './choose-recipient.ts'
 import { listAddresses, type ShownContent, showContent } from './content-store.ts'
 
 /** An id that is none, one of another tenant, and one that is too old have the same words. */
-export function contentGone(): ApiError {
+export function emailGone(): ApiError {
   return new ApiError('not_found', {
+    message: 'There is no such email, or it is gone: it is kept for POSTRIDER_RETENTION only',
+  })
+}
+
+/** Of an email whose record is still there. */
+export function emailContentRemoved(): ApiError {
+  return new ApiError('content_removed', {
     message:
-      'There is no such email, or its content is gone: it is kept for POSTRIDER_RETENTION only',
+      'The content of this email was removed: it is kept for POSTRIDER_CONTENT_RETENTION only. Its recipients, attempts and events are still there',
   })
 }
 
@@ -27,11 +34,12 @@ async function readContent(
   email: string | undefined,
 ): Promise<ShownContent> {
   const sought = email === undefined ? undefined : readRecipient(email)
-  if (!isUlid(refId)) throw contentGone()
+  if (!isUlid(refId)) throw emailGone()
   const id = { tenantId, refId }
   const n = sought === undefined ? undefined : await findRecipient(q, id, sought)
   const found = await showContent(q, id, n)
-  if (found === undefined) throw contentGone()
+  if (found === undefined) throw emailGone()
+  if (found === 'content removed') throw emailContentRemoved()
   return found
 }
 
@@ -68,7 +76,7 @@ async function findRecipient(
   sought: string,
 ): Promise<number> {
   const recipients = await listAddresses(q, id)
-  if (recipients.length === 0) throw contentGone()
+  if (recipients.length === 0) throw emailGone()
   return chosenOf(recipients, sought)
 }
 

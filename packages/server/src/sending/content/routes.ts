@@ -22,13 +22,13 @@ export function contentRoutes(app: FastifyInstance, deps: ContentRouteDeps): voi
   addOperation(app, 'getEmailContent', {
     summary: 'Get the content of an email',
     description:
-      'What was accepted: HTML and text without tracking, and attachments by their names and sizes. A template is shown as it was rendered: with `email` for that recipient, without it for those who have no `template_data` of their own. Kept for `POSTRIDER_RETENTION`, then 404.',
+      'What was accepted: HTML and text without tracking, and attachments by their names and sizes. A template is shown as it was rendered: with `email` for that recipient, without it for those who have no `template_data` of their own. Kept for `POSTRIDER_CONTENT_RETENTION`, then 410 `content_removed`; once the email itself is gone, 404.',
     tag: 'Email',
     params: emailParams,
     query: getEmailContentQuery,
     answer: getEmailContentAnswer,
     scopes: ['content'],
-    errors: ['rate_limited'],
+    errors: ['rate_limited', 'content_removed'],
     async handle({ tenant: { tenantId }, params, query }) {
       const content = await limiter.run(tenantId, () =>
         getContent(db, tenantId, params.ref_id, query.email),
@@ -39,14 +39,14 @@ export function contentRoutes(app: FastifyInstance, deps: ContentRouteDeps): voi
   addStreamOperation(app, 'getRawEmail', {
     summary: 'The message of an email as one recipient gets it',
     description:
-      'With its headers, its attachments, and the tracking that the email asked for: opening it in a mail program may count as an open. It is built anew from what is stored, byte for byte as it is sent. Only a change of `POSTRIDER_PUBLIC_URL`, of the keys or of the version of the service changes it. For a sending domain it is what the relay provider was given, written as a message; the provider writes its own. Kept for `POSTRIDER_RETENTION`, then 404.',
+      'With its headers, its attachments, and the tracking that the email asked for: opening it in a mail program may count as an open. It is built anew from what is stored, byte for byte as it is sent. Only a change of `POSTRIDER_PUBLIC_URL`, of the keys or of the version of the service changes it. For a sending domain it is what the relay provider was given, written as a message; the provider writes its own. Kept for `POSTRIDER_CONTENT_RETENTION`, then 410 `content_removed`; once the email itself is gone, 404.',
     tag: 'Email',
     params: emailParams,
     query: getRawEmailQuery,
     contentTypes: ['message/rfc822'],
     answerHeaders: ['Content-Disposition'],
     scopes: ['content'],
-    errors: ['rate_limited'],
+    errors: ['rate_limited', 'content_removed'],
     async handle({ tenant: { tenantId }, params: { ref_id: refId }, query, reply }) {
       const leave = await enterLimiter(limiter, tenantId)
       try {

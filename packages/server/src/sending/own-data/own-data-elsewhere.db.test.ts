@@ -18,7 +18,7 @@ const world = useSending()
 const { accept, ready } = useOwnData(world)
 const bulk = useBulkOperations<RescueDeps>(world, (app, parts) =>
   rescueRoutes(app, {
-    ...{ ...parts, clock: { now: () => new Date() }, retentionMs: 30 * DAY_MS },
+    ...{ ...parts, clock: { now: () => new Date() }, contentRetentionMs: 30 * DAY_MS },
     usageCounts: noUsageCounts,
   }),
 )
@@ -113,7 +113,11 @@ describe('rescued', () => {
 })
 
 describe('a quota', () => {
-  const deps = () => ({ db: world.db, retentionMs: 30 * DAY_MS, countQueued })
+  const deps = () => ({
+    db: world.db,
+    ...{ retentionMs: 30 * DAY_MS, contentRetentionMs: 30 * DAY_MS },
+    countQueued,
+  })
   const long = 'x'.repeat(50_000)
   const given = (count: number) => ({
     content: emailBody().content?.map((part) => ({ ...part, value: '{{ name }} {{ x }}' })) ?? [],

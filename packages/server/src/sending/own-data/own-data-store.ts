@@ -35,7 +35,12 @@ export async function insertOwnData(
   const renderings = createSlices(tx, SLICE_BYTES, {
     name: 'sending.insert_rendering',
     into: 'sending_rendering',
-    columns: ['tenant_id', 'ref_id', 'rendering', 'day', 'subject', 'content'],
+    columns: ['tenant_id', 'ref_id', 'rendering', 'day', 'subject'],
+  })
+  const contents = createSlices(tx, SLICE_BYTES, {
+    name: 'sending.insert_rendering_content',
+    into: 'sending_content',
+    columns: ['tenant_id', 'ref_id', 'rendering', 'day', 'content'],
   })
   for (const { tenantId, refId, own } of emails) {
     const day = dayOfUlid(refId)
@@ -43,11 +48,14 @@ export async function insertOwnData(
       const args = customArgs === null ? null : JSON.stringify(customArgs)
       await recipients.add([tenantId, refId, n, day, args, rendering], args?.length ?? 0)
     }
-    for (const [i, { subject, content }] of own.renderings.entries())
-      await renderings.add([tenantId, refId, i + 1, day, subject, content], content.length)
+    for (const [i, { subject, content }] of own.renderings.entries()) {
+      await renderings.add([tenantId, refId, i + 1, day, subject], subject.length)
+      await contents.add([tenantId, refId, i + 1, day, content], content.length)
+    }
   }
   await recipients.end()
   await renderings.end()
+  await contents.end()
 }
 
 /** Rows, inserted whenever they have become so long. */
@@ -104,11 +112,11 @@ export async function readOwn(
 
 const LOAD = statement(
   'sending.load_rendering',
-  `select content from sending_rendering
+  `select content from sending_content
     where tenant_id = $1 and ref_id = $2 and rendering = $3 and day = $4`,
 )
 
-/** Throws where there is none: what is there names it, and both leave together. */
+/** Throws where there is none: the content of the email was there, and both leave together. */
 export async function loadRendering(
   q: Queryable,
   { tenantId, refId }: EmailKey,

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { compress, decompress, decompressShort } from '../../platform/values/zstd.ts'
 import type { Attachment, EmailContent } from './email.ts'
 
-/** Of a row of `sending_email`. */
+/** Of a row of `sending_content`. */
 export interface StoredContent {
   readonly content: Buffer
   /** Null: there are none. */

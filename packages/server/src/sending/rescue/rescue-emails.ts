@@ -2,8 +2,8 @@
  * rescueEmails (docs/reference/sending.md#rescue): recipients whose series of attempts failed are queued
  * again. The numbers go on, and the new series ends in one terminal event of its own.
  *
- * A call is one transaction. Days that retention may be about to drop are left out: their emails' content is
- * going.
+ * A call is one transaction. Days whose content retention may be about to drop are left out. Where none of the
+ * emails that a call names is of another day, it says so.
  */
 import { type RescueEmailsBody, rescuableStatuses } from '@postrider/contract'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
@@ -12,7 +12,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { bucketOf, type Db, type Tx } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { pageTokenAfter, readPage } from '../../platform/http/paging.ts'
-import { isTestId, ulidAtTime } from '../../platform/ids.ts'
+import { dayOfUlid, isTestId, ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { DiskGuard } from '../../platform/process/disk-guard.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
@@ -28,6 +28,7 @@ import {
 import type { QueueWakeups } from '../queue/queue-wakeups.ts'
 import {
   type FailedSeries,
+  findEmails,
   loadRescuable,
   lockRescues,
   type NewPlace,
@@ -45,7 +46,7 @@ export interface RescueDeps {
   readonly wakeups: QueueWakeups
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly limiter: ConcurrencyLimiter
-  readonly retentionMs: number
+  readonly contentRetentionMs: number
   readonly usageCounts: UsageCounts
   /** Smaller ones, for tests. */
   readonly bounds?: BulkBounds
@@ -129,6 +130,7 @@ export async function rescueEmails(
     })),
   )
   if (!isDry) deps.log.info({ tenant_id: tenantId, matched, rescued }, 'emails.rescued')
+  if (matched === 0 && next === undefined) await refuseRemoved(deps, tenantId, selection.refIds)
   const more = next && { nextPageToken: pageTokenAfter({ mark }, placeText(next)) }
   return { matched, rescued, uncertain, ...more }
 }
@@ -136,6 +138,21 @@ export async function rescueEmails(
 interface Found {
   readonly series: FailedSeries
   readonly rescuable: Rescuable
+}
+
+/** Throws where an email is named that is there, and whose content is gone or may be going. */
+async function refuseRemoved(
+  deps: Pick<RescueDeps, 'clock' | 'contentRetentionMs' | 'db'>,
+  tenantId: string,
+  refIds: readonly string[] | undefined,
+): Promise<void> {
+  const kept = oldestDayOf(deps)
+  const old = (refIds ?? []).filter((refId) => dayOfUlid(refId) < kept)
+  const [removed] = old.length === 0 ? [] : await findEmails(deps.db, tenantId, old)
+  if (removed !== undefined)
+    throw new ApiError('content_removed', {
+      message: `The content of the email ${removed} was removed, or is about to be, so it cannot be sent again: content is kept for POSTRIDER_CONTENT_RETENTION only`,
+    })
 }
 
 /** In the order of the walk. */
@@ -209,13 +226,17 @@ async function checkMailer(tx: Tx, tenantId: string, mailerId: string | undefine
   if (mailer.state !== 'active') throw inactiveMailer(mailer)
 }
 
-function rangeOf(
-  { clock, retentionMs }: RescueDeps,
-  selection: BulkSelection,
-  before: string | undefined,
-) {
+/** What is of this day, or later, stays for an hour at least. */
+function oldestDayOf({
+  clock,
+  contentRetentionMs,
+}: Pick<RescueDeps, 'clock' | 'contentRetentionMs'>): string {
+  return dayAt(clock.now().getTime() - contentRetentionMs + HOUR_MS)
+}
+
+function rangeOf(deps: RescueDeps, selection: BulkSelection, before: string | undefined) {
   const { fromMs, toMs } = idTimesOf(selection)
-  const oldest = dayAt(clock.now().getTime() - retentionMs + HOUR_MS)
+  const oldest = oldestDayOf(deps)
   const end = { refId: ulidAtTime(toMs), n: 0, attempt: 0 }
   const below = before === undefined ? end : readPlace(before)
   return {

@@ -1,6 +1,7 @@
 /** SQL of rescues: finds series of attempts that failed, and begins new ones. Every statement names the tenant. */
 import type { RecipientType } from '@postrider/contract'
 import { insertRows, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import { dayOfUlid } from '../../platform/ids.ts'
 
 const LOCK = statement(
   'sending.lock_rescues',
@@ -160,6 +161,24 @@ const TAKE = statement(
       and status = any($5)
    returning n`,
 )
+
+const FIND_EMAILS = statement(
+  'sending.find_named_emails',
+  `select ref_id as "refId" from sending_email
+    where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])
+    order by ref_id desc`,
+)
+
+/** Those of these that are kept, the newest first. */
+export async function findEmails(
+  q: Queryable,
+  tenantId: string,
+  refIds: readonly string[],
+): Promise<string[]> {
+  const days = [...new Set(refIds.map(dayOfUlid))]
+  const { rows } = await q.query<{ refId: string }>(FIND_EMAILS, [tenantId, refIds, days])
+  return rows.map(({ refId }) => refId)
+}
 
 /** What is known of it is kept from now on. */
 const SET_QUEUED = statement(

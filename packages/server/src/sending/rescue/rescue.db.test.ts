@@ -17,6 +17,7 @@ import {
   useSending,
 } from '../../../test/sender.ts'
 import { addMailer, trackingUrls, unsubscribe } from '../../../test/sending.ts'
+import { ulidAtTime } from '../../platform/ids.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
 import { reportStatuses } from '../record/report-store.ts'
 import { findLink } from '../tracking/store.ts'
@@ -32,7 +33,7 @@ const { woken, serve, statuses, shorts, ...bulk } = useBulkOperations<RescueDeps
   world,
   (app, parts, change) =>
     rescueRoutes(app, {
-      ...{ ...parts, clock: { now: () => new Date() }, retentionMs: 30 * DAY_MS },
+      ...{ ...parts, clock: { now: () => new Date() }, contentRetentionMs: 30 * DAY_MS },
       ...{ usageCounts: noUsageCounts, ...change },
     }),
 )
@@ -381,10 +382,31 @@ describe('a rescue', () => {
     await refusing()
     const refId = await failed()
     const at = (ageMs: number) =>
-      serve({ clock: { now: () => new Date(Date.now() + ageMs) }, retentionMs: 10 * DAY_MS })
+      serve({ clock: { now: () => new Date(Date.now() + ageMs) }, contentRetentionMs: 10 * DAY_MS })
     const body = { ref_ids: [refId], dry_run: true }
     expect(await counts(body, { on: at(9 * DAY_MS) })).toEqual([1, 0])
-    expect(await counts(body, { on: at(11 * DAY_MS) })).toEqual([0, 0])
+    expect(await counts({ filter: {}, dry_run: true }, { on: at(11 * DAY_MS) })).toEqual([0, 0])
+  })
+
+  it('says so where it names emails whose content was removed, and sends others', async () => {
+    await refusing()
+    const refId = await failed()
+    const on = serve({
+      clock: { now: () => new Date(Date.now() + 3 * DAY_MS) },
+      contentRetentionMs: DAY_MS,
+    })
+    const { status, body } = await rescue({ ref_ids: [refId] }, { on })
+    expect({ status, body }).toMatchObject({
+      status: 410,
+      body: { code: 'content_removed', message: expect.stringContaining(refId) },
+    })
+    expect(await statuses(refId)).toEqual(['failed'])
+    const unknown = await counts({ ref_ids: [ulidAtTime(Date.now())] }, { on })
+    expect(unknown).toEqual([0, 0])
+    const elsewhere = await rescue({ ref_ids: [refId] }, { on, key: 'b' })
+    expect(elsewhere).toMatchObject({ status: 202, body: { matched: 0 } })
+    const kept = serve({ contentRetentionMs: DAY_MS })
+    expect(await counts({ ref_ids: [refId] }, { on: kept })).toEqual([1, 1])
   })
 })
 

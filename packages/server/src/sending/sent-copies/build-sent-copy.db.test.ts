@@ -95,8 +95,8 @@ it.each([
   },
 )
 
-it('is not built when the email was removed', async () => {
+it.each(['email', 'content'])('is not built when the %s was removed', async (what) => {
   const { copy } = await send({})
-  await world.db.query('delete from sending_email')
+  await world.db.query(`delete from sending_${what}`)
   expect(await buildSentCopy(world.db, copy)).toBeUndefined()
 })

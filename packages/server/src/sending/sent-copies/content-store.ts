@@ -9,8 +9,11 @@ import type { SentCopy } from './copy-jobs-store.ts'
 
 const LOAD = statement(
   'sending.load_sent_copy',
-  `select created_at as "createdAt", has_own as "hasOwn", content, attachments from sending_email
-    where tenant_id = $1 and ref_id = $2 and day = $3`,
+  `select e.created_at as "createdAt", e.has_own as "hasOwn", c.content, c.attachments
+     from sending_email e
+     join sending_content c
+       on c.tenant_id = e.tenant_id and c.ref_id = e.ref_id and c.day = $3 and c.rendering = 0
+    where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
 )
 
 const LOAD_BLIND = statement(
@@ -26,7 +29,7 @@ export interface StoredEmail {
   readonly bcc: readonly string[]
 }
 
-/** As the recipient of that Message-ID got it. Undefined when it has left with its day. */
+/** As the recipient of that Message-ID got it. Undefined when it, or its content, has left with its day. */
 export async function loadEmail(
   q: Queryable,
   { tenantId, refId, messageId }: Pick<SentCopy, 'tenantId' | 'refId' | 'messageId'>,

@@ -55,7 +55,7 @@ afterAll(async () => {
   await links.stop()
   await database.close()
 })
-beforeEach(() => emptyTables(database.db, 'sending_template', 'sending_email'))
+beforeEach(() => emptyTables(database.db, 'sending_template', 'sending_email', 'sending_content'))
 
 const deps = () => ({ db: database.db, renderer: templates })
 
@@ -85,7 +85,7 @@ async function send(fields: Partial<SendEmailBody>, key?: string) {
 
 async function stored(refId: string) {
   const { rows } = await database.db.query<{ subject: string; day: string } & StoredContent>(
-    'select subject, day, content, attachments from sending_email where ref_id = $1',
+    'select subject, day, content, attachments from sending_email join sending_content using (tenant_id, ref_id, day) where ref_id = $1',
     [refId],
   )
   const [email] = rows.map((row) => ({ ...row, content: readSmall(row) }))

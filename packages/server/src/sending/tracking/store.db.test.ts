@@ -28,9 +28,9 @@ const who = { tenantId: 'tn_a', refId, n: 3 }
 async function fill(): Promise<void> {
   const { db } = database
   await db.query(
-    `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject, content,
+    `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject,
        max_attempts, expires_at, traceparent, created_at)
-     select 'tn_a', ref_id, $2, 'smtp_a', 'a@example.com', '', '{}', 5, now(), '00-', now()
+     select 'tn_a', ref_id, $2, 'smtp_a', 'a@example.com', '', 5, now(), '00-', now()
        from unnest($1::text[]) ref_id`,
     [refIds, day],
   )

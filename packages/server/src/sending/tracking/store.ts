@@ -74,19 +74,25 @@ export interface EmailTracks {
 
 const FIND_TRACKS = statement(
   'sending.find_tracks',
-  `select e.content, e.has_own as "hasOwn", coalesce((select urls from sending_link
+  `select c.content, e.has_own as "hasOwn", coalesce((select urls from sending_link
                      where tenant_id = $1 and ref_id = $2 and day = $3), '{}') as urls
-     from sending_email e where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
+     from sending_email e
+     join sending_content c
+       on c.tenant_id = e.tenant_id and c.ref_id = e.ref_id and c.day = $3 and c.rendering = 0
+    where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
 )
 
-/** What can be noticed of a recipient's copy; nothing of one that is no longer kept. */
-export async function findTracks(q: Queryable, who: TrackedRecipient): Promise<EmailTracks> {
+/** What can be noticed of a recipient's copy; undefined when its content is no longer kept. */
+export async function findTracks(
+  q: Queryable,
+  who: TrackedRecipient,
+): Promise<EmailTracks | undefined> {
   const values = [who.tenantId, who.refId, dayOfUlid(who.refId)]
   const { rows } = await q.query<{ content: Buffer; hasOwn: true | null; urls: string[] }>(
     FIND_TRACKS,
     values,
   )
-  if (rows[0] === undefined) return { isOpenTracked: false, links: [] }
+  if (rows[0] === undefined) return undefined
   const { content, hasOwn, urls } = rows[0]
   const own = hasOwn === null ? undefined : await findRendering(q, who)
   const { tracking } = withRendering(await readWithoutFiles(content), own)

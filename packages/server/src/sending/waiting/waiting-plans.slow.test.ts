@@ -31,9 +31,9 @@ beforeAll(async () => {
   const day = dayOfUlid(`${BASE}${'0'.repeat(16)}`)
   const each = `generate_series(1, ${EMAILS}) e cross join generate_series(0, ${RECIPIENTS - 1}) n`
   await database.fill(
-    `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject, content,
+    `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject,
                                 max_attempts, expires_at, traceparent, created_at)
-     select 'tn_a', ${ids}, $1, 'smtp_a', 'a@example.com', 'News', '{}', 5, now(), '', now()
+     select 'tn_a', ${ids}, $1, 'smtp_a', 'a@example.com', 'News', 5, now(), '', now()
        from generate_series(1, ${EMAILS}) e`,
     [day],
   )

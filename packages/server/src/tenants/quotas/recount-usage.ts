@@ -4,7 +4,7 @@
  */
 import { testEmailsPerDayMax } from '@postrider/contract'
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
-import { readCounterSums } from '../../platform/counters/counter-store.ts'
+import { type CounterSum, readCounterSums } from '../../platform/counters/counter-store.ts'
 import type { Db, Queryable } from '../../platform/db/index.ts'
 import { type CountedUsage, correctUsage, readKeptUsage } from './quota-store.ts'
 
@@ -12,6 +12,8 @@ export interface UsageDeps {
   readonly db: Db
   /** For how long emails are kept. */
   readonly retentionMs: number
+  /** For how long their content is kept. */
+  readonly contentRetentionMs: number
   /** How many recipients of each tenant wait, counted up to `max`. */
   readonly countQueued: (
     q: Queryable,
@@ -81,7 +83,13 @@ export async function recountUsage(deps: UsageDeps, tenantId: string): Promise<v
   await correctUsage(deps.db, tenantId, kept, counted)
 }
 
-/** What was accepted today (UTC), what waits, and the bytes of what is kept: emails leave by whole days. */
+/** Of each recipient beside the content: what acceptance counts, and what is left without the content. */
+export const RECIPIENT_BYTES = 1024
+
+/**
+ * What was accepted today (UTC), what waits, and the bytes of what is kept: emails leave by whole days, and so does
+ * their content.
+ */
 export async function countUsages(
   q: Queryable,
   deps: Omit<UsageDeps, 'db'>,
@@ -89,23 +97,27 @@ export async function countUsages(
 ): Promise<ReadonlyMap<string, CountedUsage>> {
   const nowMs = o.now.getTime()
   const { tenantIds } = o
-  const [sums, queued] = await Promise.all([
-    readCounterSums(q, {
-      ...{ tenantIds, subject: usageSubject, since: dayOf(nowMs) },
-      from: dayOf(nowMs - deps.retentionMs),
-      before: dayOf(nowMs + DAY_MS),
-    }),
+  const ofTenants = { tenantIds, subject: usageSubject, since: dayOf(nowMs) }
+  const oldest = dayOf(nowMs - deps.retentionMs)
+  const withContent = dayOf(nowMs - deps.contentRetentionMs)
+  const [sums, older, queued] = await Promise.all([
+    readCounterSums(q, { ...ofTenants, from: withContent, before: dayOf(nowMs + DAY_MS) }),
+    withContent > oldest
+      ? readCounterSums(q, { ...ofTenants, from: oldest, before: withContent })
+      : [],
     deps.countQueued(q, tenantIds, o.queuedMax),
   ])
-  const sumOf = (tenantId: string, name: string) =>
-    sums.find((one) => one.tenantId === tenantId && one.name === name)
+  const sumIn = (all: readonly CounterSum[], tenantId: string, name: string) =>
+    all.find((one) => one.tenantId === tenantId && one.name === name)
   return new Map(
     tenantIds.map((tenantId) => [
       tenantId,
       {
-        emailsToday: sumOf(tenantId, usageNames.emails)?.nSince ?? 0,
+        emailsToday: sumIn(sums, tenantId, usageNames.emails)?.nSince ?? 0,
         queued: queued.get(tenantId) ?? 0,
-        storageBytes: sumOf(tenantId, usageNames.bytes)?.n ?? 0,
+        storageBytes:
+          (sumIn(sums, tenantId, usageNames.bytes)?.n ?? 0) +
+          (sumIn(older, tenantId, usageNames.emails)?.n ?? 0) * RECIPIENT_BYTES,
       },
     ]),
   )

@@ -21,7 +21,7 @@ export function simulateRoutes(app: FastifyInstance, deps: Omit<SimulateEventDep
     answer: simulateEventAnswer,
     scopes: ['send'],
     isForTests: true,
-    errors: ['conflict', 'rate_limited'],
+    errors: ['conflict', 'content_removed', 'rate_limited'],
     async handle({ tenant: { tenantId }, params: { ref_id: refId }, body }) {
       const simulated = await simulateEvent({ ...deps, uses }, { tenantId, refId }, body)
       return { message: 'Event Simulated', ref_id: refId, simulated }

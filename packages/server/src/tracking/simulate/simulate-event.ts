@@ -61,6 +61,7 @@ export async function simulateEvent(
     case 'open':
     case 'click': {
       const tracks = await findTracks(deps.db, copy)
+      if (tracks === undefined) throw new ApiError('content_removed')
       const link = event === 'click' ? linkOf(tracks, url) : opened(tracks)
       await deps.recorder.record(hitOf(deps, copy, { kind: event, link }))
       const followed = tracks.links.find((one) => one.link === link)

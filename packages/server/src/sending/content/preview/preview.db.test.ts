@@ -84,6 +84,15 @@ it('shows a text in place of HTML, as text', async () => {
   expect(payload).toContain('a &lt; b &amp; &lt;script&gt;')
 })
 
+it('is 410 when the content was removed, and 404 for another tenant', async () => {
+  const refId = await emailOf('<p>')
+  await world.db.query('delete from sending_content')
+  const removed = await asPerson(refId, 'reads')
+  expect(removed.statusCode).toBe(410)
+  expect(removed.json()).toMatchObject({ code: 'content_removed' })
+  expect((await asPerson(refId, 'elsewhere', `?tenant=${B}`)).statusCode).toBe(404)
+})
+
 it('takes the tenant from the header as well, which goes first', async () => {
   const refId = await emailOf('<p>')
   const url = `/ui/api/v1/email/${refId}/preview`
