@@ -102,12 +102,12 @@ async function costOf(
   work: () => Promise<number>,
 ): Promise<MeasuredCost> {
   if (!o.isKeptWanted) return await ledger.costOf(work)
-  const [before, partsBefore] = [await ledger.keptBytes(), await ledger.keptParts()]
+  const before = await ledger.keptParts()
   const cost = await ledger.costOf(work)
-  const keptBytes = ((await ledger.keptBytes()) - before) / o.count
   const keptParts = [...(await ledger.keptParts())]
-    .map(([name, bytes]) => ({ name, bytes: (bytes - (partsBefore.get(name) ?? 0)) / o.count }))
+    .map(([name, bytes]) => ({ name, bytes: (bytes - (before.get(name) ?? 0)) / o.count }))
     .sort((a, b) => b.bytes - a.bytes)
+  const keptBytes = keptParts.reduce((sum, { bytes }) => sum + bytes, 0)
   return { ...cost, keptBytes, keptParts }
 }
 

@@ -29,9 +29,10 @@ export interface PartCost {
 export interface Ledger {
   /** Answers what `work` costs, divided by the number that it answers with. */
   costOf(work: () => Promise<number>): Promise<Cost & { readonly parts: readonly PartCost[] }>
-  /** Bytes of the database, once all that is no longer needed has left. Locks each table for a moment. */
-  keptBytes(): Promise<number>
-  /** The same by table and index. Large values are apart from the rows of their table. */
+  /**
+   * Bytes of each table and each index, once all that is no longer needed has left. Large values are apart from the
+   * rows of their table. Locks each table for a moment.
+   */
   keptParts(): Promise<ReadonlyMap<string, number>>
   close(): Promise<void>
 }
@@ -134,14 +135,8 @@ export async function openLedger(dataDir: string): Promise<Ledger> {
         })),
       }
     },
-    async keptBytes() {
-      await client.query('vacuum (full)')
-      const { rows } = await client.query(
-        'select pg_database_size(current_database())::float8 as bytes',
-      )
-      return rows[0].bytes
-    },
     async keptParts() {
+      await client.query('vacuum (full)')
       const { rows } = await client.query<{ name: string; bytes: number }>(KEPT)
       return new Map(rows.map(({ name, bytes }) => [name, bytes]))
     },
