@@ -43,8 +43,14 @@ describeInBrowser('a received message', (scene) => {
       (await client.listWebhookDeliveries({ inbound_id: inboundId })).deliveries
     await expect.poll(async () => (await deliveries())[0]?.status).toBe('delivered')
 
-    const path = `/app/t/${tenantId}/inbound/messages/${inboundId}`
-    const page = await open(path, { person: await newPerson('owner'), width: 768, colors: 'dark' })
+    const page = await open(`/app/t/${tenantId}/inbound`, {
+      ...{ person: await newPerson('owner'), width: 768, colors: 'dark' },
+    })
+    const listed = page.getByRole('table', { name: 'Messages' }).getByRole('row').nth(1)
+    for (const text of ['About question', 'SPF none', 'DKIM none', 'DMARC none'])
+      await listed.getByText(text).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await listed.getByRole('link', { name: 'Ada' }).click()
     await page.getByRole('heading', { level: 1, name: 'About question' }).waitFor()
     await page.getByText('Ada <ada@sender.test>').waitFor()
 
@@ -83,8 +89,14 @@ describeInBrowser('a received message', (scene) => {
   it('tells a person without the permission that its content is closed', async () => {
     const { tenant, open, newPerson } = scene()
     const { inbound_messages: messages } = await tenant.client.listInboundMessages()
-    const path = `/app/t/${tenant.tenantId}/inbound/messages/${messages[0]?.inbound_id}`
-    const page = await open(path, { person: await newPerson('viewer', { content: false }) })
+    const page = await open(`/app/t/${tenant.tenantId}/inbound`, {
+      person: await newPerson('viewer', { content: false }),
+    })
+    const listed = page.getByRole('table', { name: 'Messages' }).getByRole('row').nth(1)
+    await listed.getByText('SPF none').waitFor()
+    expect(await page.content()).not.toContain('About question')
+    await listed.getByRole('link').click()
+    await page.waitForURL((url) => url.pathname.endsWith(`/${messages[0]?.inbound_id}`))
     await page.getByText('Your role may not read the content of mail.').waitFor()
     expect(await page.locator('iframe').count()).toBe(0)
     expect(await page.content()).not.toContain('About question')

@@ -9,6 +9,7 @@ import {
   inboundId,
   inboundIdFilter,
   nextPageToken,
+  orNull,
   pageQuery,
   stringOrNull,
   timestamp,
@@ -31,6 +32,11 @@ export const inboundAttachmentParams = closedObject({
 })
 export type InboundAttachmentParams = Static<typeof inboundAttachmentParams>
 
+const results = (method: string, more = '') =>
+  Type.String({
+    description: `The result of ${method}, in the words of RFC 8601: \`pass\`, \`fail\`, \`none\`, …${more}`,
+  })
+
 export const inboundMessage = closedObject({
   inbound_id: inboundId,
   state: Type.Enum([...inboundMessageStates], {
@@ -40,6 +46,37 @@ export const inboundMessage = closedObject({
   folder: stringOrNull('Where it lay there'),
   domain: stringOrNull('The inbound domain that it came to; null for one that was fetched'),
   username: stringOrNull('The username whose route took it; null: the route of the whole domain'),
+  from: orNull(
+    closedObject(
+      {
+        name: Type.String({ description: 'As the message gives it; empty: none' }),
+        email: Type.String({ description: 'As the message gives it' }),
+      },
+      {
+        description:
+          'Who it says that it is from. null: it was not read yet, names nobody, or the caller may not read the content of mail',
+      },
+    ),
+  ),
+  subject: stringOrNull(
+    'Its subject, at most 998 characters of it. null: it was not read yet, or the caller may not read the content of mail',
+  ),
+  authentication: orNull(
+    closedObject(
+      {
+        spf: results('SPF'),
+        dkim: results(
+          'DKIM',
+          '. Of several signatures, the best. `policy`: it passes, and covers a part of the body only',
+        ),
+        dmarc: results('DMARC'),
+      },
+      {
+        description:
+          'Whether the mail is from whom it names; its event says more. null: it was not checked, or not yet',
+      },
+    ),
+  ),
   bytes: Type.Integer({ minimum: 0, description: 'Size of the message as it was received' }),
   received_at: timestamp('When it was received'),
   reported_at: timestampOrNull('When its event was recorded; null: not yet'),

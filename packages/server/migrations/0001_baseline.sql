@@ -1662,6 +1662,8 @@ create table inbound_message (
   -- When it was reported, and what was wrong with it then.
   reported_at   timestamptz,
   problem       text,
+  -- What a list shows of it, from then on: { from, subject, authentication }.
+  summary       json,
   primary key (tenant_id, inbound_id, day)
 ) partition by range (day);
 

@@ -45,8 +45,12 @@ function rowOf(
   }
 }
 
-function toneOf(result: string): Tone {
+export function toneOf(result: string): Tone {
   if (result === 'pass') return 'good'
   if (result === 'fail') return 'bad'
   return result === 'none' || result === 'neutral' ? 'muted' : 'warn'
+}
+
+export function nameOf({ name, email }: ReceivedMail['from']): string {
+  return name === '' ? email : `${name} <${email}>`
 }

@@ -1,4 +1,5 @@
 /** Received mail, and the domains that receive. */
+import type { InboundMessage } from '@postrider/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
@@ -7,13 +8,13 @@ import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Button, Tabs } from '../ui/controls.ts'
-import { PagedTable } from '../ui/data-table.tsx'
+import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Card, Page } from '../ui/page.tsx'
+import { Card, Page, Row } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
-import { useFormat } from '../words/format.ts'
+import { nameOf, toneOf } from './authentication.ts'
 import { InboundDomainForm } from './inbound-domain-form.tsx'
 import { inboundTabs } from './inbound-search.ts'
 import { InboundStateMark } from './inbound-state.tsx'
@@ -51,14 +52,48 @@ export function InboundPage() {
 
 function Messages() {
   const text = useWords(words)
-  const format = useFormat()
-  const { tenantId, client } = useTenant()
+  const { tenantId, client, may } = useTenant()
   const pages = usePages({
     key: [tenantId, 'inbound-messages'],
     name: 'inbound_messages',
     list: (page, options) => client.listInboundMessages(page, options),
     refreshMs: 15_000,
   })
+  const to: Column<InboundMessage> = {
+    key: 'to',
+    head: text.to,
+    width: 'minmax(0, 1.3fr)',
+    cell: ({ domain, username, folder }) =>
+      domain === null ? `${text.mailbox} (${folder ?? ''})` : `${username ?? '*'}@${domain}`,
+  }
+  const said: readonly Column<InboundMessage>[] = [
+    {
+      key: 'from',
+      head: text.from,
+      width: 'minmax(0, 1.3fr)',
+      isTitle: true,
+      cell: ({ from, state }) =>
+        from === null ? (
+          state === 'waiting' ? (
+            text.notReadYet
+          ) : (
+            text.nobody
+          )
+        ) : (
+          <span title={nameOf(from)}>{from.name || from.email}</span>
+        ),
+    },
+    {
+      key: 'subject',
+      head: text.subject,
+      width: 'minmax(0, 2fr)',
+      cell: ({ subject, problem }) => {
+        const shown = subject === '' ? text.noSubject : subject
+        return <span title={problem ?? shown ?? ''}>{problem ?? shown}</span>
+      },
+    },
+    to,
+  ]
   return (
     <Card isFlush>
       <PagedTable
@@ -70,38 +105,27 @@ function Messages() {
           params: { tenantId, inboundId: inbound_id },
         })}
         columns={[
+          ...(may('getRawInboundMessage') ? said : [{ ...to, isTitle: true }]),
           {
-            key: 'to',
-            head: text.to,
-            width: 'minmax(0, 2fr)',
-            isTitle: true,
-            cell: ({ domain, username, folder }) =>
-              domain === null
-                ? `${text.mailbox} (${folder ?? ''})`
-                : `${username ?? '*'}@${domain}`,
+            key: 'checks',
+            head: text.authentication,
+            width: '262px',
+            cell: ({ authentication }) => authentication && <Checks found={authentication} />,
           },
           {
             key: 'state',
             head: text.state,
-            width: '130px',
+            width: '110px',
             cell: ({ state }) => (
               <StateMark tone={state === 'reported' ? 'good' : 'info'}>
                 {text.states[state]}
               </StateMark>
             ),
           },
-          { key: 'problem', head: text.problem, cell: ({ problem }) => problem ?? '' },
-          {
-            key: 'size',
-            head: text.size,
-            width: '110px',
-            align: 'end',
-            cell: ({ bytes }) => format.bytes(bytes),
-          },
           {
             key: 'at',
             head: text.received,
-            width: '150px',
+            width: '120px',
             cell: ({ received_at }) => <Time at={received_at} />,
           },
         ]}
@@ -119,6 +143,23 @@ function Messages() {
         }
       />
     </Card>
+  )
+}
+
+function Checks({ found }: { readonly found: NonNullable<InboundMessage['authentication']> }) {
+  const checks = [
+    ['SPF', found.spf],
+    ['DKIM', found.dkim],
+    ['DMARC', found.dmarc],
+  ] as const
+  return (
+    <Row>
+      {checks.map(([method, result]) => (
+        <StateMark key={method} tone={toneOf(result)} isQuiet>
+          {method} {result}
+        </StateMark>
+      ))}
+    </Row>
   )
 }
 

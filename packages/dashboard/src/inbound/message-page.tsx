@@ -16,7 +16,7 @@ import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useDeliveryColumns } from '../webhooks/delivery-columns.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
-import type { ReceivedMail } from './authentication.ts'
+import { nameOf, type ReceivedMail } from './authentication.ts'
 import { Attachments, Authentication, Preview, Raw } from './message-content.tsx'
 import { words } from './words.ts'
 
@@ -148,10 +148,6 @@ function Facts(o: { readonly message: InboundMessage; readonly mail: ReceivedMai
       />
     </Card>
   )
-}
-
-function nameOf({ name, email }: ReceivedMail['from']): string {
-  return name === '' ? email : `${name} <${email}>`
 }
 
 function Deliveries({ inboundId }: { readonly inboundId: string }) {

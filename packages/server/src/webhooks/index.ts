@@ -28,6 +28,7 @@ export { createWakeups, type Wakeups } from './dispatch/schedule/wakeups.ts'
 export { type NewEvent, testMark } from './events/event.ts'
 export { type EventOfEmail, readEventsOfEmail } from './events/event-store.ts'
 export { type RecordedEvents, recordEvents, type TouchedStream } from './events/record-events.ts'
+export { mayReadContent } from './log/shown-event.ts'
 export {
   searchDeliveries,
   searchEvents,

@@ -123,6 +123,18 @@ function envelopeJson({ from, to, remoteIp, helo, isTls }: Envelope): string {
   return JSON.stringify(envelope)
 }
 
+/** What a list shows of a message that was read: a stranger's words, of bounded length. */
+export interface MessageSummary {
+  readonly from: { readonly name: string; readonly email: string } | null
+  readonly subject: string
+  /** Null: nothing was authenticated. */
+  readonly authentication: {
+    readonly spf: string
+    readonly dkim: string
+    readonly dmarc: string
+  } | null
+}
+
 /** What is known of a message without reading it. */
 export interface StoredMessage extends MessageKey {
   readonly rawId: string
@@ -144,12 +156,14 @@ export interface StoredMessage extends MessageKey {
   readonly bytes: number
   readonly reportedAt: Date | null
   readonly problem: string | null
+  /** Null: it was not read yet. */
+  readonly summary: MessageSummary | null
 }
 
 const COLUMNS = `m.tenant_id as "tenantId", m.inbound_id as "inboundId", m.raw_id as "rawId", m.owner, m.source, m.domain,
   m.username, m.mailer_id as "mailerId", m.folder, m.server_thread as "serverThread", m.envelope,
   (extract(epoch from m.received_at) * 1000000)::bigint as "receivedAtMicros", m.bytes,
-  m.reported_at as "reportedAt", m.problem`
+  m.reported_at as "reportedAt", m.problem, m.summary`
 const OF_ID = 'm.tenant_id = $1 and m.inbound_id = $2 and m.day = $3'
 
 type Row = Omit<StoredMessage, 'receivedAtMicros'> & { readonly receivedAtMicros: string }
@@ -275,19 +289,26 @@ export async function readPiece(
 
 const MARK_REPORTED = statement(
   'inbound.mark_reported',
-  `update inbound_message m set reported_at = now(), problem = k.problem
-     from unnest($1::text[], $2::text[], $3::date[], $4::text[]) as k (tenant_id, inbound_id, day, problem)
+  `update inbound_message m set reported_at = now(), problem = k.problem, summary = k.summary::json
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::text[])
+       as k (tenant_id, inbound_id, day, problem, summary)
     where m.tenant_id = k.tenant_id and m.inbound_id = k.inbound_id and m.day = k.day
       and m.day = any($3::date[])`,
 )
 
 export async function markReported(
   tx: Tx,
-  messages: readonly (MessageKey & { readonly problem: string | undefined })[],
+  messages: readonly (MessageKey & {
+    readonly problem: string | undefined
+    readonly summary: MessageSummary | undefined
+  })[],
 ): Promise<void> {
   if (messages.length === 0) return
   await tx.query(MARK_REPORTED, [
     ...keyColumnsOf(messages),
     textArray(messages.map(({ problem }) => problem ?? null)),
+    textArray(
+      messages.map(({ summary }) => (summary === undefined ? null : JSON.stringify(summary))),
+    ),
   ])
 }

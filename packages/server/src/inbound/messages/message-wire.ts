@@ -6,7 +6,17 @@ export function messageUrlOf(publicUrl: string, inboundId: string): string {
   return `${publicUrl}/v1/inbound/messages/${inboundId}`
 }
 
-export function toInboundMessage(message: StoredMessage, publicUrl: string): InboundMessage {
+export interface ShownMessage {
+  readonly publicUrl: string
+  /** Else who sent it and its subject are left out. */
+  readonly mayReadContent: boolean
+}
+
+export function toInboundMessage(
+  message: StoredMessage,
+  { publicUrl, mayReadContent }: ShownMessage,
+): InboundMessage {
+  const { from = null, subject = null, authentication = null } = message.summary ?? {}
   const { inboundId, mailerId, folder, domain, username, reportedAt } = message
   return {
     inbound_id: inboundId,
@@ -15,6 +25,9 @@ export function toInboundMessage(message: StoredMessage, publicUrl: string): Inb
     folder,
     domain,
     username: username === '' ? null : username,
+    from: mayReadContent ? from : null,
+    subject: mayReadContent ? subject : null,
+    authentication,
     bytes: message.bytes,
     received_at: new Date(Number(message.receivedAtMicros / 1000n)).toISOString(),
     reported_at: reportedAt?.toISOString() ?? null,

@@ -224,6 +224,9 @@ describe('getInboundMessage and listInboundMessages', () => {
       folder: null,
       domain: 'in.example.com',
       username: 'sales',
+      from: { name: 'A', email: 'a@sender.example' },
+      subject: 'Hello',
+      authentication: { spf: 'none', dkim: 'none', dmarc: 'none' },
       bytes: rawMail().length,
       received_at: expect.stringMatching(/Z$/),
       reported_at: expect.stringMatching(/Z$/),
@@ -232,7 +235,10 @@ describe('getInboundMessage and listInboundMessages', () => {
     })
     const list = (await get('')).json()
     expect(list.inbound_messages).toMatchObject([
-      { inbound_id: second, state: 'waiting', mailer_id: 'imap_1', domain: null },
+      {
+        ...{ inbound_id: second, state: 'waiting', mailer_id: 'imap_1', domain: null },
+        ...{ from: null, subject: null, authentication: null },
+      },
       inbound_message,
     ])
     expect(list).not.toHaveProperty('nextPageToken')
@@ -241,6 +247,17 @@ describe('getInboundMessage and listInboundMessages', () => {
     const next = (await get(`?pageSize=1&pageToken=${page.nextPageToken}`)).json()
     expect(next.inbound_messages).toEqual([inbound_message])
     expect(next).not.toHaveProperty('nextPageToken')
+  })
+
+  it('show the sender and the subject only to who may read the content of mail', async () => {
+    const [id] = await world.receive()
+    await world.worker().runOnce()
+    const { authentication } = (await get(`/${id}`)).json().inbound_message
+    const shown = { inbound_id: id, from: null, subject: null, authentication }
+    expect((await get(`/${id}`, 'lister')).json().inbound_message).toMatchObject(shown)
+    const listed = await get('', 'lister')
+    expect(listed.json().inbound_messages).toMatchObject([shown])
+    expect(listed.body).not.toMatch(/a@sender|Hello/i)
   })
 
   it('find one message by its id, and nothing by a malformed id', async () => {

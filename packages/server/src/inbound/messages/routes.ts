@@ -10,6 +10,7 @@ import { type ConcurrencyLimiter, enterLimiter } from '@postrider/runtime/concur
 import type { FastifyInstance } from 'fastify'
 import { offerFile, streamInSlices } from '../../platform/http/file-answer.ts'
 import { addOperation, addStreamOperation } from '../../platform/http/operation.ts'
+import { mayReadContent } from '../../webhooks/index.ts'
 import { findInboundMessage } from './find-message.ts'
 import { listInboundMessages } from './list-messages.ts'
 import { toInboundMessage } from './message-wire.ts'
@@ -36,8 +37,10 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
     answer: listInboundMessagesAnswer,
     scopes: ['read'],
     errors: ['rate_limited'],
-    async handle({ tenant: { tenantId }, query }) {
-      const page = await limiter.run(tenantId, () => listInboundMessages(deps, tenantId, query))
+    async handle({ tenant, query }) {
+      const { tenantId } = tenant
+      const shown = { db, publicUrl, mayReadContent: mayReadContent(tenant) }
+      const page = await limiter.run(tenantId, () => listInboundMessages(shown, tenantId, query))
       return { message: 'Inbound Messages', ...page }
     },
   })
@@ -48,9 +51,10 @@ export function inboundMessageRoutes(app: FastifyInstance, deps: InboundMessageR
     params: inboundMessageParams,
     answer: getInboundMessageAnswer,
     scopes: ['read'],
-    async handle({ tenant: { tenantId }, params }) {
-      const found = await findInboundMessage(db, tenantId, params.inbound_id)
-      return { message: 'Inbound Message', inbound_message: toInboundMessage(found, publicUrl) }
+    async handle({ tenant, params }) {
+      const found = await findInboundMessage(db, tenant.tenantId, params.inbound_id)
+      const shown = { publicUrl, mayReadContent: mayReadContent(tenant) }
+      return { message: 'Inbound Message', inbound_message: toInboundMessage(found, shown) }
     },
   })
 

@@ -17,7 +17,7 @@ import {
 } from '../../feedback/index.ts'
 import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import { type NewEvent, recordEvents, type TouchedStream } from '../../webhooks/index.ts'
-import { markReported } from '../messages/message-store.ts'
+import { type MessageSummary, markReported } from '../messages/message-store.ts'
 import {
   type ClaimedMessage,
   endMessages,
@@ -35,6 +35,8 @@ export interface FinishedMessage {
   readonly event: NewEvent | undefined
   readonly reports: readonly Report[]
   readonly problem: string | undefined
+  /** Undefined: it was reported before. */
+  readonly summary: MessageSummary | undefined
   /** How long it waits when a report cannot be applied yet; undefined: no longer. */
   readonly lookAgainMs: number | undefined
 }
@@ -77,7 +79,9 @@ export async function finishMessages(
       tx,
       mine
         .filter(({ isFirst }) => isFirst)
-        .map(({ claim: { tenantId, inboundId }, problem }) => ({ tenantId, inboundId, problem })),
+        .map(({ claim: { tenantId, inboundId }, problem, summary }) => ({
+          ...{ tenantId, inboundId, problem, summary },
+        })),
     ),
     endMessages(
       tx,

@@ -36,7 +36,7 @@ const STATEMENTS = [
 ]
 const ROUNDS = 7
 const DAYS = 20
-const publicUrl = 'https://post.example.com'
+const shown = { publicUrl: 'https://post.example.com', mayReadContent: true }
 
 async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<void> {
   const { db } = world
@@ -54,9 +54,9 @@ async function useAll(plans: SeenPlan[] | undefined, mode: PlanMode): Promise<vo
   expect(await world.worker({ db: on }).runOnce()).toBe(1)
   const unknown = { tenantId, inboundId: id, fence: '99', waitMs: 0, isTry: false }
   await transactByIndex(on, (tx) => putOffMessages(tx, [unknown]))
-  const list = await listInboundMessages({ db: on, publicUrl }, tenantId, { pageSize: 1 })
+  const list = await listInboundMessages({ db: on, ...shown }, tenantId, { pageSize: 1 })
   expect(list.inbound_messages).toMatchObject([{ inbound_id: id }])
-  const one = await listInboundMessages({ db: on, publicUrl }, tenantId, { inbound_id: id })
+  const one = await listInboundMessages({ db: on, ...shown }, tenantId, { inbound_id: id })
   expect(one.inbound_messages).toMatchObject([{ inbound_id: id }])
   const { stream } = await openRaw({ db: on, limiter: testLimiter }, tenantId, id)
   expect(Buffer.concat(await stream.toArray())).toEqual(raw)

@@ -271,7 +271,7 @@ describe('several inbound workers', () => {
         begun.resolve()
         if (claim.tries > 1) begunAgain.resolve()
         await begunAgain.promise
-        const ended = { problem: undefined, lookAgainMs: undefined }
+        const ended = { problem: undefined, summary: undefined, lookAgainMs: undefined }
         const words = { type: 'other', reason: '', raw: '{}' }
         const fact = { ...words, kind: 'other', factId: 'x', atMicros: 0n, ref: undefined } as const
         const report = { tenantId: claim.tenantId, relay: undefined, receivedAtMicros: 0n, fact }

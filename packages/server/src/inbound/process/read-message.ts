@@ -17,6 +17,7 @@ import type { RecipientKey, ReturnPathTokens } from '../../sending/index.ts'
 import type { StoredMessage } from '../messages/message-store.ts'
 import type { FinishedMessage } from './finish-messages.ts'
 import { type DetailsOptions, incomingDetails } from './incoming-event.ts'
+import { summaryOf } from './message-summary.ts'
 import { createParseOnce } from './parse-once.ts'
 import type { ClaimedMessage } from './queue-store.ts'
 import { reportsOf } from './report-facts.ts'
@@ -63,6 +64,7 @@ export function createMessageReader(deps: MessageReaderDeps): MessageReader {
           event: undefined,
           reports: reports(await parse()),
           problem: undefined,
+          summary: undefined,
           lookAgainMs,
         }
       const parsed = await parse()
@@ -74,6 +76,7 @@ export function createMessageReader(deps: MessageReaderDeps): MessageReader {
           event: undefined,
           reports: reports(parsed),
           problem: parsed.problem,
+          summary: summaryOf(parsed, undefined),
           lookAgainMs,
         }
       const authentication = isRead ? await authenticate(message, parsed, authenticateMs) : UNKNOWN
@@ -93,6 +96,7 @@ export function createMessageReader(deps: MessageReaderDeps): MessageReader {
         },
         reports: reports(parsed),
         problem: details.problem,
+        summary: summaryOf(parsed, authentication),
         lookAgainMs,
       }
     },
