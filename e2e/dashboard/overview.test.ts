@@ -38,5 +38,12 @@ describeInBrowser('the overview', (scene) => {
       else await expect.poll(rows).toBe(count)
       await page.goBack()
     }
+
+    await main.getByRole('link', { name: /The mailbox is full/ }).click()
+    await page.waitForURL(/\/emails\?.*reason=/)
+    await expect.poll(rows).toBe(1)
+    await main.getByText('bounce-soft@example.net').first().waitFor()
+    await main.getByRole('button', { name: 'Remove the filter Reason' }).click()
+    await expect.poll(rows).toBe(3)
   })
 })

@@ -8,6 +8,8 @@ import { refIdFilter, timeOrDate } from './common.ts'
 import { emailLengthMax } from './mailers.ts'
 import { campaignIdLengthMax, recipientTypes, subjectLengthMax } from './sending.ts'
 
+export const failedReasonLengthMax = 1_000
+
 export const emailFilters = {
   email: Type.Optional(
     Type.String({
@@ -49,6 +51,15 @@ export const emailFilters = {
       maxLength: 64,
       description: 'The mailer of the email, as logs show it. One that is unknown finds nothing',
       examples: ['smtp_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+    }),
+  ),
+  failedReason: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: failedReasonLengthMax,
+      description:
+        'Why the mail waits for another attempt, failed or was stopped, as logs or groups of statistics show it: addresses and numbers in the words of a server are not compared',
+      examples: ['The recipient address does not exist'],
     }),
   ),
   test: Type.Optional(

@@ -15,6 +15,7 @@ export interface KnownLog {
   readonly email: string
   readonly type: RecipientType
   readonly status: RecipientStatus
+  readonly reason: string
   readonly subject: string
   readonly campaignId: string | null
   readonly deliveredAt: Date | null
@@ -45,6 +46,7 @@ export interface RecordedEmailSeed {
     readonly email: string
     readonly type: RecipientType
     readonly status: RecipientStatus
+    readonly reason?: string
     /** After the acceptance. */
     readonly deliveredAfterMs: number | null
     /** Attempts of an earlier series, which failed for good before a rescue. */
@@ -89,18 +91,20 @@ export async function seedRecord(
     add('email', tenantId, refId, day, MAILERS.active, 'news@example.com', subject, campaignId)
     rows.sending_email?.at(-1)?.push(5, expiry, 'trace', at)
     for (const [n, r] of recipients.entries()) {
-      const { status, email, type, deliveredAfterMs } = r
+      const { status, reason = '', email, type, deliveredAfterMs } = r
       const stored = status === 'held' || status === 'sending' ? 'queued' : status
       const key = keyOf(email)
       const deliveredAt = deliveredAfterMs === null ? null : new Date(atMs + deliveredAfterMs)
       const own = [tenantId, refId, n]
       add('recipient', ...own, day, email, key, type, stored, `<${refId}.${n}@x>`, at, deliveredAt)
+      rows.sending_recipient?.at(-1)?.push(reason)
       const { isRelayed = false, hasComplained = false, unsubscribedAt = [] } = r
       const facts = [
         ...(hasComplained ? (['spam'] as const) : []),
         ...(unsubscribedAt.length > 0 ? (['unsubscribed'] as const) : []),
       ]
-      known.push({ refId, n, email, type, status, subject, campaignId, deliveredAt, facts })
+      const what = { email, type, status, reason }
+      known.push({ refId, n, ...what, subject, campaignId, deliveredAt, facts })
       const timeOf = (is: boolean) => (is ? at : null)
       if (unsubscribedAt.includes('tracker')) rows.tracking_recipient?.push([...own, day, at])
       if (hasComplained || unsubscribedAt.includes('provider'))
@@ -134,7 +138,7 @@ export async function seedRecord(
     sending_email:
       'tenant_id, ref_id, day, mailer_id, from_email, subject, campaign_id, max_attempts, expires_at, traceparent, created_at',
     sending_recipient:
-      'tenant_id, ref_id, n, day, email, address_key, type, status, message_id, created_at, delivered_at',
+      'tenant_id, ref_id, n, day, email, address_key, type, status, message_id, created_at, delivered_at, failed_reason',
     sending_queue:
       'tenant_id, ref_id, n, mailer_id, bucket, due_at, max_attempts, expires_at, content_bytes, phase, attempt',
     sending_scheduled:

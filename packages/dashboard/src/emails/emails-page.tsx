@@ -136,6 +136,7 @@ function useActiveFilters(
     ['deliveredFrom', text.deliveredFrom, search.deliveredFrom],
     ['deliveredTo', text.deliveredTo, search.deliveredTo],
     ['campaign', text.campaign, search.campaign],
+    ['reason', text.reason, search.reason],
     ['type', text.addressedBy, search.type],
     ['test', text.testMail, search.test && text.testFilter[search.test]],
   ]

@@ -21,6 +21,8 @@ export interface EmailsSearch {
   readonly status?: LogStatus
   readonly mailer?: string
   readonly campaign?: string
+  /** Why it waits, failed or was stopped. */
+  readonly reason?: string
   readonly type?: RecipientType
   /** Only mail of test mode, or none of it. */
   readonly test?: TestFilter
@@ -33,7 +35,7 @@ export interface EmailsSearch {
 }
 
 const textNames = [
-  ...['q', 'mailer', 'campaign', 'from', 'to', 'deliveredFrom', 'deliveredTo'],
+  ...['q', 'mailer', 'campaign', 'reason', 'from', 'to', 'deliveredFrom', 'deliveredTo'],
 ] as readonly (keyof EmailsSearch)[]
 const TEXT_MAX = 998
 
@@ -62,11 +64,12 @@ type SharedFilter = Omit<NonNullable<RetryEmailsInput['filter']>, 'status'>
 
 /** `now`: what "the last hours" are counted from. */
 function toSharedFilter(search: EmailsSearch, now: Date): SharedFilter {
-  const { q = '', campaign, type, last, from, to, mailer, test } = search
+  const { q = '', campaign, reason, type, last, from, to, mailer, test } = search
   const query = readQuery(q)
   const start = last === undefined ? from : hoursBefore(now, lastHours[last])
   return {
     ...(campaign !== undefined && { campaignId: campaign }),
+    ...(reason !== undefined && { failedReason: reason }),
     ...(query !== undefined && { [query.by]: query.value }),
     ...(mailer !== undefined && { mailerId: mailer }),
     ...(type !== undefined && { recipientType: type }),

@@ -152,6 +152,7 @@ function MoreFilters({
     Object.fromEntries(dayNames.map((name) => [name, search[name]?.slice(0, 10) ?? ''])),
   )
   const [campaign, setCampaign] = useState(search.campaign ?? '')
+  const [reason, setReason] = useState(search.reason ?? '')
   const [type, setType] = useState(search.type ?? '')
   const [test, setTest] = useState<string>(search.test ?? '')
   const labels = {
@@ -174,6 +175,7 @@ function MoreFilters({
             ...chosen,
             ...(isTimed && { last: undefined }),
             campaign: campaign.trim() || undefined,
+            reason: reason.trim() || undefined,
             type: recipientTypes.find((one) => one === type),
             test: testFilters.find((one) => one === test),
           })
@@ -202,6 +204,13 @@ function MoreFilters({
             maxLength={255}
             autoComplete="off"
             onChange={(event) => setCampaign(event.currentTarget.value)}
+          />
+          <TextInput
+            label={text.reason}
+            value={reason}
+            maxLength={998}
+            autoComplete="off"
+            onChange={(event) => setReason(event.currentTarget.value)}
           />
           <Select
             label={text.addressedBy}

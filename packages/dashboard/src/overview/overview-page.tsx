@@ -74,7 +74,7 @@ export function OverviewPage() {
             <Numbers overview={answer} range={range} />
             <History range={range} />
             <Columns>
-              <TopReasons overview={answer} />
+              <TopReasons overview={answer} range={range} />
               <TopDomains overview={answer} range={range} />
             </Columns>
           </>
@@ -259,12 +259,14 @@ function History({ range }: { readonly range: Range }) {
   )
 }
 
-function TopReasons({ overview }: { readonly overview: Overview }) {
+function TopReasons({ overview, range }: InRange) {
   const text = useWords(words)
   const format = useFormat()
+  const emails = useEmailsLink()
   const entries = largestFirst(
     overview.top_failed_reasons.map(({ failed_reason = '', totals: n }) => ({
       name: failed_reason,
+      link: emails({ last: range, reason: failed_reason }),
       value: n.deferred + n.failed + n.expired + n.bounced + n.blocked + n.rejected,
     })),
   )

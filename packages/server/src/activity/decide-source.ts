@@ -28,6 +28,7 @@ export function decideSource(s: LogSelection): LogSource {
   if (s.status === 'failed' && by !== undefined) return { kind: 'recipients', by }
   const index = s.status === undefined ? undefined : indexOfStatus(s.status)
   if (index !== undefined) return { kind: 'index', of: index }
+  if (s.failedReason !== undefined && by === undefined) return { kind: 'index', of: 'reasoned' }
   // Few: they have an index of their own.
   if (s.campaignId !== undefined || s.isTest === true) return { kind: 'emails' }
   if (by !== undefined) return { kind: 'recipients', by }

@@ -35,6 +35,10 @@ const ADDRESSES = [
 const DOMAINS = ['example.com', 'EXAMPLE.com', 'sub.example.com', 'müller.example', 'gone.test']
 const SUBJECTS = ['Your order 17 has shipped', 'ÄRGER mit Ünicode', 'Weekly news', '100% _off_']
 const RELAYED: readonly RecipientStatus[] = ['sent', 'delivered', 'bounced', 'failed', 'rejected']
+/** As servers and the service say them, and what finds them. */
+const REASONS = ['The mailbox is full', '550 5.7.1 <ada@example.com> refused by filter 42'] as const
+const REASON_QUERIES: readonly string[] = [...REASONS, '550 5.7.1 <address> refused by filter #']
+const REASONED: readonly RecipientStatus[] = ['deferred', 'failed', 'expired', 'bounced', 'blocked']
 const CAMPAIGNS = [null, null, 'spring', 'autumn']
 
 let database: TestDatabase
@@ -58,6 +62,7 @@ function emailAt(): fc.Arbitrary<RecordedEmailSeed> {
   const recipient = fc.record({
     email: fc.constantFrom(...ADDRESSES),
     type: fc.constantFrom(...recipientTypes),
+    reason: fc.constantFrom(...REASONS),
     status: fc.oneof(fc.constant('delivered' as const), fc.constantFrom(...recipientStatuses)),
     rescuedAfter: fc.constantFrom(0, 0, 2),
     lateMs: fc.constantFrom(0, 1_000, 3_600_000, DAY_MS, 2 * DAY_MS),
@@ -77,12 +82,13 @@ function emailAt(): fc.Arbitrary<RecordedEmailSeed> {
         selector: ({ email }) => email.toLowerCase(),
       })
       .map((all) =>
-        all.map(({ lateMs, isRelayed, ...one }) => {
+        all.map(({ lateMs, isRelayed, reason, ...one }) => {
           const isOut = RELAYED.includes(one.status)
           // What bounced had been delivered before, or not.
           const isDelivered = one.status === 'delivered' || (isRelayed && one.status === 'bounced')
           return {
             ...one,
+            ...(REASONED.includes(one.status) && { reason }),
             isRelayed: isRelayed && isOut,
             deliveredAfterMs: isDelivered ? lateMs : null,
           }
@@ -137,6 +143,9 @@ function fits(log: KnownLog, q: GetEmailLogsQuery): boolean {
       q.status === log.status ||
       log.facts.some((fact) => fact === q.status)) &&
     (q.subject === undefined || log.subject.toLowerCase().includes(q.subject.toLowerCase())) &&
+    (q.failedReason === undefined ||
+      q.failedReason === log.reason ||
+      (log.reason === REASONS[1] && q.failedReason === REASON_QUERIES[2])) &&
     (q.campaignId === undefined || q.campaignId === log.campaignId) &&
     (q.recipientType === undefined || q.recipientType === log.type) &&
     within(createdMs, q.startCreatedAt, q.endCreatedAt) &&
@@ -163,6 +172,7 @@ function anyQuery(): fc.Arbitrary<GetEmailLogsQuery> {
       email: maybe(ADDRESSES),
       recipientDomain: maybe(DOMAINS),
       status: maybe([...recipientStatuses, ...recipientFacts]),
+      failedReason: maybe([...REASON_QUERIES, 'nowhere']),
       subject: maybe(['ORDER', 'ünicode', '%', '_', 'nowhere']),
       campaignId: maybe(['spring', 'autumn', 'winter']),
       recipientType: maybe(recipientTypes),
@@ -217,6 +227,16 @@ describe('logs', () => {
       expect(wanted.length).toBeGreaterThan(0)
       expect(logs.map(idOf)).toEqual(wanted.map(knownIdOf))
       expect(new Set(logs.map((log) => log.status))).toEqual(new Set([status]))
+    },
+  )
+
+  it.each(REASON_QUERIES.map((reason) => [reason]))(
+    'logs with the reason %j are found, whatever became of the mail',
+    async (failedReason) => {
+      const wanted = known.filter((log) => fits(log, { failedReason }))
+      expect(new Set(wanted.map((log) => log.status))).toEqual(new Set(REASONED))
+      expect((await read({ failedReason })).map(idOf)).toEqual(wanted.map(knownIdOf))
+      expect(await read({ failedReason, status: 'delivered' }, { bounds: NONE })).toEqual([])
     },
   )
 

@@ -14,6 +14,7 @@ import { dayOfUlid, isTestId, ulidAtTime } from '../platform/ids.ts'
 import { dayAt } from '../platform/values/date-time.ts'
 import {
   domainFirst,
+  hasReason,
   mayHaveStatus,
   type Piece,
   type RecipientFilters,
@@ -107,6 +108,7 @@ function filtersOf(s: LogSelection, inactiveMailers: readonly string[]): Recipie
     campaignId: s.campaignId,
     status: s.status,
     delivered: s.delivered,
+    withReason: s.failedReason !== undefined,
     inactiveMailers,
   }
 }
@@ -114,6 +116,8 @@ function filtersOf(s: LogSelection, inactiveMailers: readonly string[]): Recipie
 /** Undefined: nothing can fit. Ids carry the time of the acceptance, and with it their day. */
 async function rangeOf(tx: Tx, o: LogRequest, source: LogSource): Promise<RecordRange | undefined> {
   const { tenantId, selection: s, pageSize } = o
+  if (s.failedReason !== undefined && (s.status === 'sent' || s.status === 'delivered'))
+    return undefined
   const fromMs = toMillis(s.created.from)
   const toMs = Math.min(
     toMillis(s.created.to),
@@ -174,8 +178,11 @@ async function atPlaces(
     return { recipients: [], reached: undefined }
   const keys = await readRecipientIndex(tx, of, range)
   const last = keys.length < range.limit ? undefined : keys.at(-1)
-  // A recipient who failed twice is one log.
-  const able = keys.filter((key) => mayHaveStatus(key, filters.status))
+  // A first attempt has no reason yet. A recipient who failed twice is one log.
+  const able = keys.filter(
+    (key) =>
+      mayHaveStatus(key, filters.status) && !(filters.withReason && key.isDeferrable === false),
+  )
   const once = [...new Map(able.map((key) => [`${key.refId}.${key.n}`, key])).values()]
   return { recipients: await readRecipients(tx, once, range, filters), reached: last }
 }
@@ -223,8 +230,9 @@ async function toLogs(
   tx: Tx,
   tenantId: string,
   selection: LogSelection,
-  recipients: readonly RecordedRecipient[],
+  fitting: readonly RecordedRecipient[],
 ): Promise<FoundLog[]> {
+  const recipients = fitting.filter(({ failedReason }) => hasReason(failedReason, selection))
   if (recipients.length === 0) return []
   const [emails, engaged, hasFact] = await Promise.all([
     readEmails(tx, tenantId, recipients),

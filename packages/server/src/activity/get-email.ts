@@ -71,6 +71,7 @@ export async function getEmail(
       campaignId: undefined,
       status: undefined,
       delivered: undefined,
+      withReason: false,
       inactiveMailers: await findInactive(tx, tenantId),
     })
     const only = addressKey === undefined ? undefined : recipients[0]

@@ -157,6 +157,9 @@ describe('listLogs', () => {
     expect(await statusOf('?status=failed&recipientDomain=example.com')).toEqual([
       'bob@example.com',
     ])
+    const reason = encodeURIComponent('The recipient address does not exist')
+    expect(await statusOf(`?failedReason=${reason}`)).toEqual(['bob@example.com'])
+    expect(await statusOf('?failedReason=The%20mailbox%20is%20full')).toEqual([])
     expect(await statusOf(`?startDeliveredDate=${day}&recipientType=to`)).toEqual([
       'Ada@example.com',
     ])
@@ -261,6 +264,7 @@ describe('listLogs', () => {
     ['?startDeliveredDate=2026-01-02&endDeliveredDate=2026-01-01', 'startDeliveredDate'],
     ['?recipientType=all', 'recipientType'],
     ['?subject=', 'subject'],
+    ['?failedReason=', 'failedReason'],
     ['?campaignId=', 'campaignId'],
     ['?pageSize=501', 'pageSize'],
     ['?pageSize=0', 'pageSize'],

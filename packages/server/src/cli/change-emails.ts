@@ -28,6 +28,7 @@ interface ChangeOptions {
   readonly status?: string
   readonly subject?: string
   readonly campaign?: string
+  readonly reason?: string
   readonly type?: string
   readonly since?: string
   readonly until?: string
@@ -70,6 +71,10 @@ export function addEmailChanges(email: Command, deps: ChangeEmailDeps): void {
       .option('--status <status>', 'only recipients with this status')
       .option('--subject <text>', 'only emails with this in the subject')
       .option('--campaign <campaign_id>', 'only emails of this campaign')
+      .option(
+        '--reason <failed_reason>',
+        'only recipients whose mail failed or waits for this reason',
+      )
       .addOption(new Option('--type <type>', 'only such recipients').choices(recipientTypes))
       .option('--since <time>', 'accepted since then')
       .option('--until <time>', 'accepted until then')
@@ -184,7 +189,7 @@ function resultOf(
 function filterOf(o: ChangeOptions): object {
   const { to: email, domain: recipientDomain, status, subject, campaign: campaignId } = o
   const { type: recipientType, since: startCreatedAt, until: endCreatedAt } = o
-  const filter = { email, recipientDomain, status, subject, campaignId }
+  const filter = { email, recipientDomain, status, subject, campaignId, failedReason: o.reason }
   const given = Object.entries({ ...filter, recipientType, startCreatedAt, endCreatedAt })
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }

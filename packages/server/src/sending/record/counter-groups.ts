@@ -30,11 +30,14 @@ const CODE = /^(?:\d{3}|\d\.\d{1,3}\.\d{1,3})$/
 
 /**
  * A stable sentence as it is. A server's own words without what differs from mail to mail: addresses, which
- * sums would keep for longer than emails are kept, ids and numbers, but for the codes of a reply.
+ * sums would keep for longer than emails are kept, ids and numbers, but for the codes of a reply. No longer
+ * than the name of a group may be.
  */
 export function groupedReason(failedReason: string): string {
   return failedReason
     .slice(0, REASON_CHARS_MAX)
     .replace(/\S*@\S*/g, '<address>')
     .replace(/[\w.:=+/-]*\d[\w.:=+/-]*/g, (word) => (CODE.test(word) ? word : '#'))
+    .slice(0, REASON_CHARS_MAX)
+    .toWellFormed()
 }

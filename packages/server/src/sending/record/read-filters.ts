@@ -7,6 +7,7 @@ import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { readSpan } from '../../platform/http/read-span.ts'
 import { soughtUlid } from '../../platform/ids.ts'
 import type { TimeSpan } from '../../platform/values/date-time.ts'
+import { groupedReason } from './counter-groups.ts'
 
 export interface EmailSelection {
   readonly refId: string | undefined
@@ -20,6 +21,8 @@ export interface EmailSelection {
   readonly campaignId: string | undefined
   readonly mailerId: string | undefined
   readonly type: RecipientType | undefined
+  /** As it was given. */
+  readonly failedReason: string | undefined
   /** Undefined: test mail and other. */
   readonly isTest: boolean | undefined
 }
@@ -55,6 +58,17 @@ export function readEmailFilters(
     campaignId: filter.campaignId,
     mailerId: filter.mailerId,
     type: filter.recipientType,
+    failedReason: filter.failedReason,
     isTest: filter.test,
   }
+}
+
+/** Whether a recipient's reason is the one that is sought: its own words, or the group that has it. */
+export function hasReason(
+  failedReason: string,
+  { failedReason: sought }: Pick<EmailSelection, 'failedReason'>,
+): boolean {
+  if (sought === undefined || failedReason === sought) return true
+  const group = groupedReason(failedReason)
+  return failedReason !== '' && (group === sought || group === groupedReason(sought))
 }

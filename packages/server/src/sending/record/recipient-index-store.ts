@@ -13,6 +13,8 @@ export type RecipientIndex =
   | 'scheduled'
   | 'failed'
   | 'late'
+  /** Waiting, failed and stopped: all that may have a reason. */
+  | 'reasoned'
   | { readonly stopped: string }
 
 const BELOW = '(ref_id, n) < ($3, $4::smallint) and ref_id >= $2'
@@ -55,6 +57,21 @@ const LATE = statement(
   ),
 )
 const STOPPED = statement('sending.index_stopped', stopped('ref_id as "refId", n', '$8'))
+
+const REASONED = statement(
+  'sending.index_reasoned',
+  `select ref_id as "refId", n, "isDeferrable" from (
+     (select ref_id, n, attempt > 1 as "isDeferrable" from sending_queue
+       where tenant_id = $1 and ${BELOW} ${NEWEST})
+     union all
+     (select ref_id, n, true from sending_attempt
+       where tenant_id = $1 and ${BELOW} and ${DAYS}
+         and not retry_scheduled and outcome <> 'accepted' ${NEWEST})
+     ${['failed', 'bounced', 'blocked', 'rejected']
+       .map((status) => `union all (${stopped('ref_id, n, true', `'${status}'`)})`)
+       .join(' ')}) p
+    ${NEWEST}`,
+)
 
 /** Which of them lead to all recipients of that status; undefined: none, they are most of all. */
 export function indexOfStatus(status: RecipientStatus): RecipientIndex | undefined {
@@ -114,6 +131,8 @@ export async function readRecipientIndex(
       return await read(FAILED, inDays)
     case 'late':
       return await read(LATE, inDays)
+    case 'reasoned':
+      return await read(REASONED, inDays)
     default:
       return await read(STOPPED, [...inDays, of.stopped])
   }

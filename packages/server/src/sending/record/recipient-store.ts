@@ -33,6 +33,8 @@ export interface RecipientFilters {
   readonly campaignId: string | undefined
   readonly status: RecipientStatus | undefined
   readonly delivered: TimeSpan | undefined
+  /** Only those who wait, failed or were stopped for a reason. */
+  readonly withReason: boolean
   /** Waiting mail of these is held. */
   readonly inactiveMailers: readonly string[]
 }
@@ -218,6 +220,7 @@ function fittingOf(f: RecipientFilters, $: Parameter): string[] {
     wanted.push(`split_part(coalesce(address_key, ''), '@', 1) = ${$(f.domain)}`)
   if (f.type !== undefined) wanted.push(`type = ${$(f.type)}`)
   if (f.status !== undefined) wanted.push(`status = ${$(f.status)}`)
+  if (f.withReason) wanted.push(`failed_reason <> '' and status not in ('sent', 'delivered')`)
   if (f.campaignId !== undefined) wanted.push(`campaign_id is not distinct from ${$(f.campaignId)}`)
   if (f.delivered !== undefined)
     wanted.push(`coalesce(delivered_at >= ${timeOfMicros($(String(f.delivered.from)))}

@@ -97,13 +97,14 @@ export async function walkFailed(
 const LOAD = statement(
   'sending.load_rescuable',
   `select w.ref_id as "refId", w.n, r.email, r.type, r.created_at as "createdAt",
+          r.failed_reason as "failedReason",
           e.subject, e.campaign_id as "campaignId", e.mailer_id as "mailerId", e.max_attempts as budget,
           e.content_bytes as "contentBytes",
           (extract(epoch from e.expires_at - e.created_at) * 1000)::float8 as "expiresInMs"
      from unnest($2::text[], $3::smallint[], $4::integer[], $5::date[])
        as w (ref_id, n, attempt, day)
     cross join lateral (
-        select email, type, created_at from sending_recipient
+        select email, type, created_at, failed_reason from sending_recipient
          where tenant_id = $1 and ref_id = w.ref_id and n = w.n and day = w.day
            and attempts = w.attempt and status = any($6) and day = any($7::date[])
          limit 1) r
@@ -126,6 +127,7 @@ export interface Rescuable {
   readonly campaignId: string | null
   /** Of the email; a rescue may have sent it by another one. */
   readonly mailerId: string
+  readonly failedReason: string
   /** Of attempts, as the email asked for. */
   readonly budget: number
   readonly contentBytes: number

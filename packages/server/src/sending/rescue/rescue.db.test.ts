@@ -354,6 +354,8 @@ describe('a rescue', () => {
     expect(await of({ campaignId: 'Spring' })).toEqual([0, 0])
     expect(await of({ mailerId })).toEqual([3, 0])
     expect(await of({ mailerId: 'smtp_1' })).toEqual([0, 0])
+    expect(await of({ failedReason: REFUSAL })).toEqual([3, 0])
+    expect(await of({ failedReason: 'The mailbox is full' })).toEqual([0, 0])
     expect(await of({ status: 'expired' })).toEqual([0, 0])
     expect(await of({ startCreatedAt: day, endCreatedAt: day })).toEqual([3, 0])
     expect(await of({ endCreatedAt: dayAt(Date.now() - DAY_MS) })).toEqual([0, 0])

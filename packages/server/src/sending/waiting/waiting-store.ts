@@ -79,10 +79,11 @@ export async function walkWaiting(
 const LOAD = statement(
   'sending.load_waiting',
   `select w.ref_id as "refId", w.n, r.email, r.type, r.status, r.created_at as "createdAt",
+          r.failed_reason as "failedReason",
           e.subject, e.campaign_id as "campaignId", e.mailer_id as "mailerId"
      from unnest($2::text[], $3::smallint[], $4::date[]) as w (ref_id, n, day)
     cross join lateral (
-      select email, type, status, created_at from sending_recipient
+      select email, type, status, created_at, failed_reason from sending_recipient
        where tenant_id = $1 and ref_id = w.ref_id and n = w.n and day = w.day and day = any($5::date[])
        limit 1) r
     cross join lateral (

@@ -246,6 +246,9 @@ describe.each(['retry', 'cancel'] as const)('%s', (what) => {
     expect(await of({ campaignId: 'spring' })).toEqual([2, 0])
     expect(await of({ mailerId })).toEqual([3, 0])
     expect(await of({ mailerId: 'smtp_1' })).toEqual([0, 0])
+    const [reason] = (await recipientsOf(world.db, first)).map((one) => one.failed_reason)
+    expect(await of({ failedReason: reason })).toEqual([3, 0])
+    expect(await of({ failedReason: 'The mailbox is full' })).toEqual([0, 0])
     expect(await of({ startCreatedAt: new Date(Date.now() + HOUR_MS).toISOString() })).toEqual([
       0, 0,
     ])
