@@ -29,6 +29,7 @@ const sources = [
   'packages/dashboard/src',
   'packages/client/src',
   'packages/contract/src',
+  'packages/server/src/platform/http/description/examples.json',
   'scripts/build-dashboard.mjs',
 ]
 /** Fonts and pictures are compressed as they are. */

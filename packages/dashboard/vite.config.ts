@@ -1,10 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
+
+/** The events that the reference shows, which `e2e/examples.test.ts` records: scripts/build-dashboard.mjs knows it, too. */
+const recorded = fileURLToPath(
+  new URL('../server/src/platform/http/description/examples.json', import.meta.url),
+)
+
+function eventExamples(): Plugin {
+  const name = 'virtual:event-examples'
+  return {
+    name: 'event-examples',
+    resolveId: (id) => (id === name ? `\0${name}` : undefined),
+    load(id) {
+      if (id !== `\0${name}`) return undefined
+      this.addWatchFile(recorded)
+      const { events } = JSON.parse(readFileSync(recorded, 'utf8'))
+      return `export const examples = ${JSON.stringify(events)}`
+    },
+  }
+}
 
 /** Made into `dist/`, which the service serves under `/app/`. Nothing is inlined: the CSP permits no `data:` script or font. */
 export default defineConfig({
   base: '/app/',
-  plugins: [react()],
+  plugins: [react(), eventExamples()],
   build: {
     target: 'es2023',
     assetsInlineLimit: 0,

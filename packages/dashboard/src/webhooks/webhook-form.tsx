@@ -9,6 +9,7 @@ import { Dialog, DialogEnd } from '../ui/dialog.tsx'
 import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
+import { ExampleBody } from './example-body.tsx'
 import { type Header, HeaderFields, readHeaders } from './header-fields.tsx'
 import { SigningSecret, SigningSwitch } from './signing-secret.tsx'
 import { firstSwitches, type Switches, subscriptionNames, subscriptions } from './subscriptions.ts'
@@ -97,15 +98,17 @@ function Form({ close, kinds, webhook }: FormProps) {
         <fieldset className={classes.switches}>
           <legend>{text.events}</legend>
           {subscriptionNames.map((name) => (
-            <Checkbox
-              key={name}
-              label={text.eventNames[name]}
-              description={subscriptions[name]}
-              checked={switches[name]}
-              onChange={(event) =>
-                setSwitches({ ...switches, [name]: event.currentTarget.checked })
-              }
-            />
+            <div key={name} className={classes.switch}>
+              <Checkbox
+                label={text.eventNames[name]}
+                description={subscriptions[name]}
+                checked={switches[name]}
+                onChange={(event) =>
+                  setSwitches({ ...switches, [name]: event.currentTarget.checked })
+                }
+              />
+              <ExampleBody event={subscriptions[name]} />
+            </div>
           ))}
         </fieldset>
       )}

@@ -16,6 +16,7 @@ import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
+import { ExampleBody } from './example-body.tsx'
 import { RotateSecret, useSignedFact } from './signing-secret.tsx'
 import { webhookSnippets } from './snippets.ts'
 import { WebhookStateMark } from './states.tsx'
@@ -258,7 +259,10 @@ function Events({ webhook }: { readonly webhook: Webhook }) {
             <StateMark tone={on[name] ? 'good' : 'muted'} isQuiet>
               {text.eventNames[name]}
             </StateMark>
-            <code>{subscriptions[name]}</code>
+            <span className={classes.name}>
+              <code>{subscriptions[name]}</code>
+              <ExampleBody event={subscriptions[name]} />
+            </span>
           </li>
         ))}
       </ul>
