@@ -1,5 +1,6 @@
 /** A receiver that was down for too long: noticed, understood, repaired, and given what it has missed. */
 import { expect, it } from 'vitest'
+import { findBarriers } from './accessibility.ts'
 import { describeInBrowser } from './in-browser.ts'
 
 const DOWN = 'upstream is down for maintenance'
@@ -56,6 +57,9 @@ describeInBrowser(
       receiver.setScript(() => 200)
       receiver.clear()
       await page.getByRole('navigation').getByRole('link', { name: 'Webhooks' }).click()
+      await page.getByRole('button', { name: 'Example of MAIL_BOUNCE' }).click()
+      await page.getByText('550 5.1.1 The mailbox does not exist').waitFor()
+      expect(await page.getByRole('button', { name: /^Example of / }).count()).toBe(12)
       await page.getByRole('button', { name: 'Send a test event' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByRole('button', { name: 'Send', exact: true }).click()
@@ -81,8 +85,17 @@ describeInBrowser(
       await dialog.getByRole('button', { name: 'Count them' }).click()
       await dialog.getByText('Found: 1 event.').waitFor()
       expect(receiver.requests.filter(({ body }) => body.includes('lost@example.com'))).toEqual([])
+      // While the webhook is paused nothing goes out, and the dialog says so.
+      const [webhook] = (await client.listWebhooks()).webhooks
+      await client.pauseWebhook(webhook?.webhook_id ?? '')
       await dialog.getByRole('button', { name: 'Replay 1 event' }).click()
-      await page.getByText('1 event queued again.').waitFor()
+      await dialog.getByText('On their way: 0 of 1 event').waitFor()
+      await dialog.getByText('Paused', { exact: true }).waitFor()
+      expect(await findBarriers(page)).toEqual([])
+      await client.resumeWebhook(webhook?.webhook_id ?? '')
+      await dialog.getByText('1 event sent again.').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+      await dialog.waitFor({ state: 'detached' })
       const { json } = await receiver.waitFor(({ body }) => body.includes('lost@example.com'))
       expect(json).toMatchObject([{ event: 'MAIL_DELIVERED', details: { ref_id: lost } }])
 

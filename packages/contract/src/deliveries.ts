@@ -230,6 +230,11 @@ export type ReplayWebhookEventsBody = Static<typeof replayWebhookEventsBody>
 
 export const replayWebhookEventsAnswer = answer({
   replayed,
+  webhook_ids: Type.Array(Type.String(), {
+    description:
+      'The webhooks that they are sent to. `replaying` of their status (getWebhookStatus) says how many still wait for a request',
+    examples: [['wh_01JD4M8W6ZQ3V5T7X9Y2A4C6E8']],
+  }),
   matched: Type.Optional(
     Type.Integer({ minimum: 0, description: 'Of a `dry_run`: events that would be sent again' }),
   ),

@@ -288,6 +288,11 @@ export const webhookStatus = closedObject({
     minimum: 0,
     description: `Events that wait, those of open deliveries included; counted up to ${webhookBacklogMax}`,
   }),
+  replaying: Type.Integer({
+    minimum: 0,
+    description:
+      'Events that a replay or a redelivery has queued, and that are in no request yet. They go after all others',
+  }),
   oldest_pending_at: timestampOrNull('Since when the oldest of them waits'),
   p50_ms: milliseconds('How long requests of the last hour took; null when there were none'),
   p95_ms: milliseconds('The same of the slowest of twenty'),

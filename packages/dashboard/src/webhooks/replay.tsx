@@ -1,15 +1,33 @@
-/** Sends events again: those of a time, of an email, or what was not delivered. They are counted first. */
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+/**
+ * Sends events again: those of a time, of an email, or what was not delivered. They are counted first, and seen on
+ * their way until all of them were taken.
+ */
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useRef, useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { useTenant } from '../session/use-tenant.ts'
-import { Checkbox, TextInput } from '../ui/controls.ts'
+import { Failure } from '../ui/answers.tsx'
+import { Button, Checkbox, TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd } from '../ui/dialog.tsx'
+import { Row } from '../ui/page.tsx'
+import { Progress } from '../ui/progress.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
+import { progressOf } from './replay-progress.ts'
+import { WebhookStateMark } from './states.tsx'
 import classes from './webhook-form.module.css'
 import { words } from './words.ts'
+
+/** Webhooks whose status is asked for again and again. A replay seldom goes to more. */
+const watchedMax = 20
+const refreshMs = 1_000
+
+interface Begun {
+  readonly replayed: number
+  readonly webhook_ids: readonly string[]
+}
 
 export function Replay(o: { readonly isOpen: boolean; readonly close: () => void }) {
   const text = useWords(words)
@@ -38,13 +56,16 @@ function Form({ close }: { readonly close: () => void }) {
       (await client.replayWebhookEvents({ ...selection(), dry_run: true })).matched ?? 0,
   })
   const replay = useMutation({
-    mutationFn: async () => (await client.replayWebhookEvents(selection())).replayed,
-    async onSuccess(replayed) {
-      tellDone(text.replayed(shown(replayed)))
-      close()
+    mutationFn: () => client.replayWebhookEvents(selection()),
+    async onSuccess({ replayed, webhook_ids: webhookIds }) {
+      if (!isWatched({ replayed, webhook_ids: webhookIds })) {
+        tellDone(text.replayed(shown(replayed)))
+        close()
+      }
       await queryClient.invalidateQueries({ queryKey: [tenantId] })
     },
   })
+  if (replay.data !== undefined) return <OnItsWay begun={replay.data} close={close} />
   /** What was counted is what is sent. */
   function choose(change: () => void): void {
     change()
@@ -97,5 +118,55 @@ function Form({ close }: { readonly close: () => void }) {
         close={close}
       />
     </form>
+  )
+}
+
+function isWatched({ replayed, webhook_ids: webhookIds }: Begun): boolean {
+  return replayed > 0 && webhookIds.length <= watchedMax
+}
+
+function OnItsWay({ begun, close }: { readonly begun: Begun; readonly close: () => void }) {
+  const text = useWords(words)
+  const format = useFormat()
+  const { tenantId, client } = useTenant()
+  const { replayed, webhook_ids: webhookIds } = begun
+  const emptyAtMs = useRef<number>(undefined)
+  const progress = useQuery({
+    queryKey: [tenantId, 'replaying', begun],
+    gcTime: 0,
+    enabled: isWatched(begun),
+    queryFn: async ({ signal }) => {
+      const answers = await Promise.all(
+        webhookIds.map((webhookId) => client.getWebhookStatus(webhookId, { signal })),
+      )
+      const statuses = answers.map(({ status }) => status)
+      if (statuses.every(({ replaying }) => replaying === 0)) emptyAtMs.current ??= Date.now()
+      return progressOf(replayed, statuses, emptyAtMs.current)
+    },
+    refetchInterval: ({ state }) => (state.data?.isOver === true ? false : refreshMs),
+  })
+  const { gone = 0, isOver = false, heldUpBy } = progress.data ?? {}
+  const all = text.eventsCount(replayed, format.integer(replayed))
+  return (
+    <div className={classes.form}>
+      <Progress label={text.replayTitle} value={gone} max={replayed}>
+        {isOver ? text.replayOver(all) : text.replayProgress(format.integer(gone), all)}
+      </Progress>
+      {progress.error !== null && <Failure error={progress.error} />}
+      {heldUpBy !== undefined && (
+        <p role="status">
+          <WebhookStateMark state={heldUpBy} /> {text.stateHelp[heldUpBy]}{' '}
+          <Link to="/t/$tenantId/webhooks" params={{ tenantId }}>
+            {text.webhooks}
+          </Link>
+        </p>
+      )}
+      {!isOver && <p>{text.replayGoesOn}</p>}
+      <Row>
+        <Button variant="default" onClick={close}>
+          {text.close}
+        </Button>
+      </Row>
+    </div>
   )
 }

@@ -122,7 +122,7 @@ describe.each(['without statistics', 'with statistics'])(
         clock: createClock(),
         wakeups: { wake: () => undefined },
       }
-      expect(await replayEvents(deps, 'tn_a', selection)).toEqual({ replayed: count })
+      expect(await replayEvents(deps, 'tn_a', selection)).toMatchObject({ replayed: count })
       await database.db.query('delete from webhooks_pending')
       for (const plan of plans) {
         expect(plan).not.toMatch(wholeTable)

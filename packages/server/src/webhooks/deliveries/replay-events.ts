@@ -85,14 +85,14 @@ export async function replayEvents(
   deps: ReplayDeps,
   tenantId: string,
   selection: ReplaySelection,
-): Promise<{ replayed: number }> {
+): Promise<{ replayed: number; webhook_ids: string[] }> {
   const { events, filter } = await findEvents(deps, tenantId, selection)
   if (events.length > 0) await deps.replayBudget?.use(tenantId, events.length)
   const { queueMax } = deps.replayLimits ?? LIMITS
   let replayed = 0
   for (let i = 0; i < events.length; i += queueMax)
     replayed += await queueAgain(deps, filter, events.slice(i, i + queueMax))
-  return { replayed }
+  return { replayed, webhook_ids: [...filter.webhookIds] }
 }
 
 /** What `replayEvents` would queue now, or why it would refuse. */
@@ -100,9 +100,9 @@ export async function countEvents(
   deps: ReplayDeps,
   tenantId: string,
   selection: ReplaySelection,
-): Promise<{ matched: number; replayed: number }> {
-  const { events } = await findEvents(deps, tenantId, selection)
-  return { matched: events.length, replayed: 0 }
+): Promise<{ matched: number; replayed: number; webhook_ids: string[] }> {
+  const { events, filter } = await findEvents(deps, tenantId, selection)
+  return { matched: events.length, replayed: 0, webhook_ids: [...filter.webhookIds] }
 }
 
 async function findEvents(

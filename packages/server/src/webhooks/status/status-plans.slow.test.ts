@@ -12,7 +12,7 @@ const ROWS = casesOf(100_000, 1_000_000)
 const DELIVERIES = casesOf(20_000, 200_000)
 const WEBHOOKS = 50
 const KEY = { tenantId: 'tn_a', webhookId: 'wh_7' }
-const LIMITS = { openMax: 1_000, pendingMax: 10_000 }
+const LIMITS = { openMax: 1_000, pendingMax: 10_000, replayedMax: 100_000 }
 
 let database: TestDatabase
 beforeAll(async () => {

@@ -17,6 +17,8 @@ export interface StatusRow {
   /** Both counted up to a limit. */
   readonly pending: number
   readonly inOpen: number
+  /** Of those pending: queued by a replay. Counted up to a limit of its own. */
+  readonly replaying: number
   readonly parked: number
   readonly oldestAt: Date | null
   readonly oldestOpenAt: Date | null
@@ -42,6 +44,10 @@ const STATUS = statement(
              select from webhooks_pending p
               where p.tenant_id = s.tenant_id and p.webhook_id = s.webhook_id
               limit $4) counted) as pending,
+          (select count(*)::int from (
+             select from webhooks_pending p
+              where p.tenant_id = s.tenant_id and p.webhook_id = s.webhook_id and p.lane = 1
+              limit $5) counted) as replaying,
           open.events as "inOpen", open.parked, ${OLDEST_PENDING} as "oldestAt",
           open.oldest_at as "oldestOpenAt", s.paused_at as "pausedAt",
           case when ${FAILS} then coalesce(s.first_failure_at, open.parked_at) end as "failingSince",
@@ -61,9 +67,9 @@ const STATUS = statement(
 export async function readStatus(
   q: Queryable,
   { tenantId, webhookId }: StreamKey,
-  o: { readonly openMax: number; readonly pendingMax: number },
+  o: { readonly openMax: number; readonly pendingMax: number; readonly replayedMax: number },
 ): Promise<StatusRow | undefined> {
-  const values = [tenantId, webhookId, o.openMax, o.pendingMax]
+  const values = [tenantId, webhookId, o.openMax, o.pendingMax, o.replayedMax]
   return (await q.query<StatusRow>(STATUS, values)).rows[0]
 }
 

@@ -10,6 +10,7 @@ import {
 } from '../../../test/webhook-dispatch.ts'
 import { insertWebhook } from '../../../test/webhook-record.ts'
 import { createRateLimit } from '../../platform/limits/rate-limit.ts'
+import { replayEvents } from '../deliveries/replay-events.ts'
 import { createDiscovery } from '../dispatch/schedule/discover-streams.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 import { getWebhookStatus, pauseWebhook, resumeWebhook } from './webhook-status.ts'
@@ -34,7 +35,7 @@ describe('[contract 7.3] the status of a webhook', () => {
   it('is idle when nothing happens, and has no times', async () => {
     expect(await statusOf(await world.register(receiver.origin))).toEqual({
       state: 'idle',
-      backlog: 0,
+      ...{ backlog: 0, replaying: 0 },
       ...{ oldest_pending_at: null, p50_ms: null, p95_ms: null, paused_at: null },
       ...{ failing_since: null, next_attempt_at: null, last_ok_at: null },
     })
@@ -52,6 +53,17 @@ describe('[contract 7.3] the status of a webhook', () => {
       ...{ p50_ms: expect.any(Number), p95_ms: expect.any(Number) },
       last_ok_at: expect.any(String),
     })
+  })
+
+  it('counts what a replay has queued by itself, until it is sent', async () => {
+    const key = await world.register(receiver.origin)
+    await world.record(newEvent(), newEvent())
+    await (await world.dispatcher()).runOnce()
+    await replayEvents(world, 'tn_a', { start: '2020-01-01' })
+    await world.record(newEvent())
+    expect(await statusOf(key)).toMatchObject({ backlog: 3, replaying: 2 })
+    await (await world.dispatcher()).runOnce()
+    expect(await statusOf(key)).toMatchObject({ state: 'idle', backlog: 0, replaying: 0 })
   })
 
   it('counts the events of failed requests, and their times', async () => {

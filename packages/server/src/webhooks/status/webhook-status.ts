@@ -3,7 +3,7 @@
  * paused nothing is sent and everything is kept; resumed, it gets what waited, in its order. The operator's
  * commands do the same to any webhook (operate-streams.ts).
  */
-import { type WebhookStatus, webhookBacklogMax } from '@postrider/contract'
+import { replayedEventsMax, type WebhookStatus, webhookBacklogMax } from '@postrider/contract'
 import { type Db, readByIndex } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -28,7 +28,9 @@ export async function getWebhookStatus(
   const since = { deliveryId: `dlv_${ulidAtTime(sinceMs)}`, day: dayAt(sinceMs) }
   const [row, durations] = await readByIndex(db, (tx) =>
     Promise.all([
-      readStatus(tx, key, { openMax: OPEN_MAX, pendingMax: webhookBacklogMax }),
+      readStatus(tx, key, {
+        ...{ openMax: OPEN_MAX, pendingMax: webhookBacklogMax, replayedMax: replayedEventsMax },
+      }),
       readDurations(tx, key, { ...since, deliveriesMax: DELIVERIES_MAX }),
     ]),
   )
@@ -37,6 +39,7 @@ export async function getWebhookStatus(
   return {
     state: stateShown(row),
     backlog: Math.min(webhookBacklogMax, row.pending + row.inOpen),
+    replaying: row.replaying,
     oldest_pending_at: toText(earlier(row.oldestAt, row.oldestOpenAt)),
     p50_ms: quantile(sorted, 0.5),
     p95_ms: quantile(sorted, 0.95),

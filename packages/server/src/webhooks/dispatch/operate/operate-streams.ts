@@ -153,5 +153,6 @@ export async function replayStream(
   const { tenantId, isActive, pausedAt } = webhook
   if (!isActive) throw new ApiError('conflict', { message: `${webhookId} is not active` })
   const o = { ...selection, webhook_id: webhookId }
-  return { tenantId, pausedAt, ...(await replayEvents(deps, tenantId, o)) }
+  const { replayed } = await replayEvents(deps, tenantId, o)
+  return { tenantId, pausedAt, replayed }
 }
