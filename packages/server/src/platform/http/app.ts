@@ -25,7 +25,7 @@ import {
   refuseEncoded,
 } from './body/json-body.ts'
 import { createJsonReader, type JsonReader } from './body/json-reader.ts'
-import { createSchemaCompiler } from './body/validation.ts'
+import { compileSchema } from './body/validation.ts'
 import {
   type AuthenticateKey,
   admitSlowBodiesAgain,
@@ -402,8 +402,9 @@ function readNothing(body: Buffer): undefined {
 
 /** Closed schemas for every part; answers are what the use case gave, not a filtered copy. */
 function checkSchemas(app: FastifyInstance): void {
-  const compile = createSchemaCompiler()
-  app.setValidatorCompiler(({ schema, httpPart }) => compile(schema as object, httpPart ?? 'body'))
+  app.setValidatorCompiler(({ schema, httpPart }) =>
+    compileSchema(schema as object, httpPart ?? 'body'),
+  )
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.addHook('onRoute', (route) => {
     if (route.schema?.querystring !== undefined || route.schema?.hide === true) return

@@ -14,7 +14,7 @@ import {
 import { addressKeyOf, parseAddress, type RawMessage } from '@postrider/mail'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { parseJson } from '../../platform/http/body/json-body.ts'
-import { createSchemaCompiler } from '../../platform/http/body/validation.ts'
+import { compileSchema } from '../../platform/http/body/validation.ts'
 import type { Recipient } from '../record/email.ts'
 
 export const controlPrefix = 'x-postrider-'
@@ -40,7 +40,7 @@ const FIELDS: readonly (readonly [path: string, field: string])[] = [
   ['/content', 'The text'],
 ]
 
-const checkBody = createSchemaCompiler()(sendEmailBody, 'body')
+const checkBody = compileSchema(sendEmailBody, 'body')
 
 /** As sendEmail would have been asked. Throws 400 with the header field at fault. */
 export function bodyOfSubmitted(message: RawMessage, recipients: readonly string[]): SendEmailBody {

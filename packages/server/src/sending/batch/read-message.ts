@@ -1,6 +1,6 @@
 /** Reads one message of a batch: its own refusal, where a schema of the whole body would refuse them all. */
 import { type BatchMessageBody, batchMessageBody, type SendEmailBody } from '@postrider/contract'
-import { createSchemaCompiler } from '../../platform/http/body/validation.ts'
+import { compileSchema } from '../../platform/http/body/validation.ts'
 import { readIdempotencyKey } from '../accept/idempotency.ts'
 
 export interface ReadMessage {
@@ -13,7 +13,7 @@ export interface ReadMessage {
 export type MessageReader = (message: unknown) => ReadMessage
 
 export function createMessageReader(): MessageReader {
-  const check = createSchemaCompiler()(batchMessageBody, 'body')
+  const check = compileSchema(batchMessageBody, 'body')
   return (message) => {
     const checked = check(message)
     if (checked !== true) throw checked.error

@@ -6,7 +6,8 @@
  * stand. Checking stops at the first error; only then, and only for a body of modest size, are all
  * errors collected: a hostile body costs no more than a good one.
  *
- * A schema is compiled when it is first used: all of them at once would be most of a start.
+ * A schema is compiled when it is first used: all of them at once would be most of a start. That a schema is
+ * itself valid is checked by a test, not by each process.
  */
 import { type FieldError, partialKeyword } from '@postrider/contract'
 import {
@@ -32,36 +33,37 @@ const OPTIONS: Options = {
   strict: true,
   strictTypes: false,
   addUsedSchema: false,
+  validateSchema: false,
   formats: { 'date-time': (text: string) => parseDateTime(text) !== undefined },
 }
 
-export function createSchemaCompiler(): (schema: object, part: string) => Check {
-  const strict = once(() => createAjv(OPTIONS))
-  const thorough = once(() => createAjv({ ...OPTIONS, allErrors: true, verbose: true }))
-
-  return (schema, part) => {
-    if (part === 'body')
-      return checkBody(
-        compileNulls(schema),
-        once(() => strict().compile(schema)),
-        once(() => thorough().compile(schema)),
-      )
-    const compiled = once(() => thorough().compile(schema))
-    const typed = typedOf(schema)
-    return (value) => {
-      const validate = compiled()
-      return (
-        validate(readTyped(value, typed)) ||
-        (part === 'params'
-          ? { error: namesNothing(validate.errors) }
-          : refuse(validate.errors, 'query parameter'))
-      )
-    }
+/** `part`: of a request, `body`, `querystring` or `params`. Compiles no schema twice in one process. */
+export function compileSchema(schema: object, part: string): Check {
+  if (part === 'body')
+    return checkBody(
+      compileNulls(schema),
+      once(() => strict().compile(schema)),
+      once(() => thorough().compile(schema)),
+    )
+  const compiled = once(() => thorough().compile(schema))
+  const typed = typedOf(schema)
+  return (value) => {
+    const validate = compiled()
+    return (
+      validate(readTyped(value, typed)) ||
+      (part === 'params'
+        ? { error: namesNothing(validate.errors) }
+        : refuse(validate.errors, 'query parameter'))
+    )
   }
 }
 
-const createAjv = (options: Options): Ajv =>
-  boundTextLength(new Ajv(options)).addKeyword(partialKeyword)
+const strict = once(() => createAjv(OPTIONS))
+const thorough = once(() => createAjv({ ...OPTIONS, allErrors: true, verbose: true }))
+
+function createAjv(options: Options): Ajv {
+  return boundTextLength(new Ajv(options)).addKeyword(partialKeyword)
+}
 
 function once<T>(make: () => T): () => T {
   let made: T | undefined
