@@ -115,7 +115,11 @@ export async function openStream(
   let onNews: () => void = () => undefined
   response.setEncoding('utf8')
   response.on('data', (chunk: string) => {
-    const blocks = (text + chunk).split('\n\n')
+    // Searching all of a large event again with each piece of it would take seconds.
+    const isEnd = `${text.at(-1) ?? ''}${chunk}`.includes('\n\n')
+    text += chunk
+    if (!isEnd) return
+    const blocks = text.split('\n\n')
     text = blocks.pop() ?? ''
     for (const block of blocks) {
       const lines = block.split('\n')
