@@ -111,12 +111,14 @@ export async function openStream(
   const events: StreamedEvent[] = []
   const comments: string[] = []
   let text = ''
+  let lastCharacter = ''
   let isEnded = false
   let onNews: () => void = () => undefined
   response.setEncoding('utf8')
   response.on('data', (chunk: string) => {
     // Searching all of a large event again with each piece of it would take seconds.
-    const isEnd = `${text.at(-1) ?? ''}${chunk}`.includes('\n\n')
+    const isEnd = `${lastCharacter}${chunk}`.includes('\n\n')
+    lastCharacter = chunk.at(-1) ?? lastCharacter
     text += chunk
     if (!isEnd) return
     const blocks = text.split('\n\n')
