@@ -17,6 +17,7 @@ import {
   findFreePort,
   type SmtpServer,
 } from '@postrider/testkit'
+import { measureIdle } from './idle.ts'
 import { inboundEnv, type RoutedTenant, setUpRouted, startDns } from './inbound-world.ts'
 import { type Cost, type Ledger, openLedger, type PartCost, prepareLedger } from './ledger.ts'
 import type { LoadResult } from './load-main.ts'
@@ -62,6 +63,7 @@ interface World {
 }
 
 export async function measureCost(o: BenchOrder): Promise<void> {
+  await measureIdle(o)
   heading('What is written to the database, over 1,500 after 4,000 to warm up, 64 callers')
   const order = { ...o, warmUp: 4_000, count: 1_500, isKeptWanted: true }
   for (const [name, cost] of Object.entries(await measureCosts(order))) {

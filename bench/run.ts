@@ -8,7 +8,8 @@
  * path       mails of 5 kB accepted, sent, recorded and reported, against nodemailer's pool and
  *            Postfix into the same sink; --count 4000 mails a run
  * cost       what a mail, an open and a received mail write to the database, each with its event: statements,
- *            commits, rows, WAL; and what is kept
+ *            commits, rows, WAL; and what is kept. Before that, memory of the published service at rest, and how
+ *            long its start takes
  * submission mails of 5 kB handed in by SMTP, sent, recorded and reported, against Postfix into the same sink;
  *            --count 4000 mails a run
  * tracker    pixel and redirect, durable before the answer, against the same routes with nothing behind

@@ -5,6 +5,7 @@ import { findFreePort, programs } from '@postrider/testkit'
 import { request } from 'undici'
 
 const READY_WITHIN_MS = 60_000
+const POLL_MS = 20
 const STOP_WITHIN_MS = 30_000
 
 export interface ServiceProcess {
@@ -18,6 +19,8 @@ export async function startServiceProcess(o: {
   /** Without the prefix. */
   readonly env: Readonly<Record<string, string | number>>
   readonly logFile: string
+  /** Not said: the sources. */
+  readonly program?: string
   /** Where a CPU profile of the process is put when it ends. */
   readonly profileDir?: string | undefined
 }): Promise<ServiceProcess> {
@@ -26,7 +29,7 @@ export async function startServiceProcess(o: {
   // Logs go to a file: read through a pipe they would cost the bench the time that it measures.
   const log = openSync(o.logFile, 'a')
   const profile = o.profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${o.profileDir}`]
-  const child = spawn(process.execPath, [...profile, programs.service], {
+  const child = spawn(process.execPath, [...profile, o.program ?? programs.service], {
     stdio: ['ignore', log, log],
     env: {
       ...inheritedEnv(),
@@ -80,6 +83,6 @@ async function waitUntilReady(origin: string, checkAlive: () => void): Promise<v
     )
     if (isReady) return
     if (performance.now() > endsAt) throw new Error('the service did not become ready')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }

