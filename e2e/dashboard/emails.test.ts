@@ -210,6 +210,28 @@ describeInBrowser(
       await scene().closePages()
     })
 
+    it('show what happened to a mail whose content was removed', async () => {
+      const { tenant, person, list } = await setTheScene(scene())
+      const refId = await send(tenant, 'ada@example.com', 'Hello')
+      await untilStatus(tenant, refId, 'delivered')
+      const refusals = ['410 /ui/api/v1/email']
+      const page = await scene().open(list, { person, refusals })
+      // Its answer when the time is over, which a test does not wait for.
+      const json = { success: false, code: 'content_removed', message: 'Content Removed' }
+      await page.route(/\/v1\/email\/[^/]+\/(?:content|raw)/, (route) =>
+        route.fulfill({ status: 410, json }),
+      )
+      await rows(page).getByRole('link').click()
+      for (const tab of ['Preview', 'Text', 'Source', 'Headers', 'Links']) {
+        await page.getByRole('tab', { name: tab }).click()
+        await page.getByRole('heading', { name: 'The content is not kept any more' }).waitFor()
+        await page.getByText('still in the timeline').waitFor()
+      }
+      await page.getByRole('tab', { name: 'Raw events' }).click()
+      await page.getByText('MAIL_DELIVERED').first().waitFor()
+      expect(await scene().complaints()).toEqual([])
+    })
+
     it('tell a viewer what is closed, and why', async () => {
       const { tenant, person, list } = await setTheScene(scene(), {
         ...{ role: 'viewer', content: false },
