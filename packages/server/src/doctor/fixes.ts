@@ -28,6 +28,8 @@ export const fixes: Readonly<Record<string, string>> = {
   callbacks: 'Start a process with the role tracker; see docs/operations/troubleshoot.md.',
   'day partitions': 'Look in the log of a running service for day_partitions.failed.',
   retention: 'Start a process with the role janitor, and end what reads or holds the oldest day.',
+  'content retention':
+    'Start a process with the role janitor, and end what reads or holds the oldest day of content.',
   'send queue':
     'Run postrider mailer list, then postrider mailer test for the mailer that is late.',
   retries: 'Run postrider mailer list, then postrider mailer test for the mailer that fails.',
