@@ -42,6 +42,7 @@ describe('errorCatalogue', () => {
       webhook_not_found: 404,
       method_not_allowed: 405,
       request_timeout: 408,
+      content_removed: 410,
       conflict: 409,
       webhook_exists: 409,
       mailer_exists: 409,
