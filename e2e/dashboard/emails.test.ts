@@ -62,6 +62,24 @@ describeInBrowser(
       await page.getByRole('heading', { name: 'No mail yet' }).waitFor()
       await page.getByRole('link', { name: 'Add a mailer' }).waitFor()
       expect(await findBarriers(page)).toEqual([])
+      // Each empty list says what it is for, has one button, and the lines of a program.
+      const main = page.getByRole('main')
+      const empty = [
+        ['deliveries', 'No delivery yet', '/v1/webhook/register', 'registerWebhook'],
+        ['inbound', 'No mail was received yet', '/v1/inbound/domain', 'configureInboundRouting'],
+        ['protection', 'Nothing was stopped', '/v1/phishing', 'updatePhishingSettings'],
+        ['mailboxes', 'No mailbox is read', '/v1/imap', 'configureIMAP'],
+        ['live', 'No event yet', '/v1/events/stream', 'streamEvents'],
+      ] as const
+      for (const [path, title, address, method] of empty) {
+        await page.goto(`${scene().origin}/app/t/${tenant.tenantId}/${path}`)
+        await main.getByRole('heading', { name: title }).waitFor()
+        await main.getByText(address).waitFor()
+        await main.getByRole('tab', { name: 'TypeScript' }).click()
+        await main.getByText(`postrider.${method}(`).waitFor()
+        expect(await findBarriers(page)).toEqual([])
+      }
+      await page.goto(`${scene().origin}/app/t/${tenant.tenantId}/emails`)
 
       const server = await world.newSmtpServer()
       await tenant.client.configureSMTP({

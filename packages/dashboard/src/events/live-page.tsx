@@ -4,7 +4,10 @@ import { Link, useSearch } from '@tanstack/react-router'
 import { memo, useEffect, useRef, useState } from 'react'
 import { eventNames } from '../api/names.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
+import { TestMail } from '../emails/test-mail.tsx'
 import { TestMark } from '../emails/test-mark.tsx'
+import { useMailers } from '../emails/use-mailers.ts'
+import { words as emailWords } from '../emails/words.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Empty } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
@@ -103,7 +106,7 @@ export function LivePage() {
           ) : filters.length > 0 ? (
             <NothingMatches filters={filters} />
           ) : (
-            <Empty title={text.nothing}>{text.nothingHelp}</Empty>
+            <NothingYet />
           )}
         </Card>
         <div className={classes.detail} data-empty={detail === undefined || undefined}>
@@ -114,6 +117,38 @@ export function LivePage() {
       </div>
     </Page>
   )
+}
+
+function NothingYet() {
+  const text = useWords(words)
+  const { sendTest } = useWords(emailWords)
+  const { may } = useTenant()
+  const mailers = useMailers()
+  const [isTestOpen, setTestOpen] = useState(false)
+  const send = may('sendEmail') && mailers.sending.length > 0 && (
+    <Button onClick={() => setTestOpen(true)}>{sendTest}</Button>
+  )
+  return (
+    <>
+      <Empty title={text.nothing} action={send} {...streamSnippets(location.origin)}>
+        {text.nothingHelp}
+      </Empty>
+      <TestMail isOpen={isTestOpen} close={() => setTestOpen(false)} mailers={mailers} />
+    </>
+  )
+}
+
+/** How a program reads the same. */
+function streamSnippets(origin: string) {
+  return {
+    curl: `curl -N ${origin}/v1/events/stream \\
+  -H "Authorization: Bearer $POSTRIDER_API_KEY"`,
+    typescript: `import { Postrider } from '@postrider/client'
+
+const postrider = new Postrider({ apiKey: process.env.POSTRIDER_API_KEY, basePath: '${origin}' })
+
+for await (const event of postrider.streamEvents()) console.log(event)`,
+  }
 }
 
 /** What has come; while it is paused, what is shown stays as it is. */

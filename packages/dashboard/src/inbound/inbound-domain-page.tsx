@@ -5,6 +5,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
+import { snippetsOf } from '../developers/snippets-of.ts'
 import { Records } from '../domains/records.tsx'
 import { ActionButton, SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
@@ -28,6 +29,17 @@ import { useWords } from '../words/define-words.ts'
 import { InboundDomainForm } from './inbound-domain-form.tsx'
 import { InboundStateMark } from './inbound-state.tsx'
 import { words } from './words.ts'
+
+function usernameSnippets(domain: string) {
+  const body = { username: 'support' }
+  const { curl } = snippetsOf(
+    `/v1/inbound/domain/${domain}/username`,
+    'createInboundUsername',
+    body,
+  )
+  const { typescript } = snippetsOf('', 'createInboundUsername', { domain, ...body })
+  return { curl, typescript }
+}
 
 export function InboundDomainPage() {
   const { tenantId, client } = useTenant()
@@ -148,16 +160,17 @@ function Usernames({ domain }: { readonly domain: string }) {
     onError: tellFailed('delete'),
     onSettled: refresh,
   })
+  const add = (
+    <SmallAction operation="createInboundUsername" onClick={() => setAdding(true)}>
+      {text.addUsername}
+    </SmallAction>
+  )
   return (
     <Card
       title={text.usernames}
       note={text.usernamesNote}
       isFlush
-      actions={
-        <SmallAction operation="createInboundUsername" onClick={() => setAdding(true)}>
-          {text.addUsername}
-        </SmallAction>
-      }
+      actions={pages.entries?.length !== 0 && add}
     >
       <PagedTable
         pages={pages}
@@ -192,7 +205,11 @@ function Usernames({ domain }: { readonly domain: string }) {
             ),
           },
         ]}
-        empty={<Empty title={text.noUsernames}>{text.noUsernamesHelp}</Empty>}
+        empty={
+          <Empty title={text.noUsernames} action={add} {...usernameSnippets(domain)}>
+            {text.noUsernamesHelp}
+          </Empty>
+        }
       />
       <Dialog title={text.addUsername} isOpen={isAdding} close={() => setAdding(false)}>
         <AddUsername domain={domain} close={() => setAdding(false)} refresh={refresh} />

@@ -137,6 +137,7 @@ function Messages() {
                 {text.toDomains}
               </Button>
             }
+            {...snippets}
           >
             {text.noMessagesHelp}
           </Empty>

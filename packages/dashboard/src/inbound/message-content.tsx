@@ -52,6 +52,7 @@ export function Authentication({ mail }: { readonly mail: ReceivedMail }) {
             key: 'said',
             head: text.said,
             width: 'minmax(0, 1.6fr)',
+            isWrapped: true,
             cell: ({ explanation, policy, isPartial }) =>
               [
                 isPartial ? text.partial : undefined,

@@ -74,7 +74,8 @@ export function MailersPage() {
     {
       key: 'limit',
       head: text.limits,
-      width: 'minmax(0, 1.7fr)',
+      width: 'minmax(0, 1.5fr)',
+      isWrapped: true,
       cell: (row) => <FullestLimit row={row} />,
     },
     {

@@ -4,11 +4,15 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
+import { usePages } from '../api/use-pages.ts'
+import { snippetsOf } from '../developers/snippets-of.ts'
+import { logLinks, useLogColumns } from '../emails/log-columns.tsx'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Answer, Failure } from '../ui/answers.tsx'
-import { Switch, Textarea } from '../ui/controls.ts'
-import { Card, Columns, Page, Stack } from '../ui/page.tsx'
+import { Answer, Empty, Failure } from '../ui/answers.tsx'
+import { Button, Switch, Textarea } from '../ui/controls.ts'
+import { PagedTable } from '../ui/data-table.tsx'
+import { Card, Page, Stack } from '../ui/page.tsx'
 import { RequiredInput } from '../ui/required-input.tsx'
 import { Time } from '../ui/time.tsx'
 import { tellDone } from '../ui/toast.ts'
@@ -26,17 +30,75 @@ export function ProtectionPage() {
     <Page title={text.protection} lead={text.lead}>
       <Answer query={settings}>
         {(found) => (
-          <Columns>
+          <Stack>
             <Settings key={found.updated_at} settings={found} />
-            <Card title={text.stopped} note={text.stoppedHelp}>
-              <Link to="/t/$tenantId/emails" params={{ tenantId }} search={{ status: 'blocked' }}>
-                {text.showStopped}
-              </Link>
-            </Card>
-          </Columns>
+            <Stopped />
+          </Stack>
         )}
       </Answer>
     </Page>
+  )
+}
+
+const rules = { enabled: true, threshold: 80, blocked_domains: ['phish.example.com'] }
+const { curl, typescript } = snippetsOf('/v1/phishing', 'updatePhishingSettings', rules)
+const snippets = { curl: curl.replace('curl', 'curl -X PUT'), typescript }
+
+/** The newest; all of them are a view of the emails. */
+function Stopped() {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const { recipient, subject, accepted } = useLogColumns()
+  const pages = usePages({
+    key: [tenantId, 'emails', 'stopped'],
+    name: 'logs',
+    list: (page, options) => client.getEmailLogs({ status: 'blocked', ...page }, options),
+    refreshMs: 15_000,
+  })
+  const all = (
+    <Link to="/t/$tenantId/emails" params={{ tenantId }} search={{ status: 'blocked' }}>
+      {text.showStopped}
+    </Link>
+  )
+  return (
+    <Card
+      title={text.stopped}
+      note={text.stoppedHelp}
+      actions={pages.entries?.length !== 0 && all}
+      isFlush
+    >
+      <PagedTable
+        pages={pages}
+        label={text.stopped}
+        rowKey={({ ref_id, email }) => `${ref_id} ${email}`}
+        {...logLinks(tenantId)}
+        columns={[
+          recipient,
+          subject,
+          {
+            key: 'signs',
+            head: text.signs,
+            width: 'minmax(0, 2fr)',
+            isWrapped: true,
+            cell: ({ failed_reason }) => failed_reason,
+          },
+          accepted,
+        ]}
+        empty={
+          <Empty
+            title={text.noStopped}
+            action={
+              <Button component={Link} to={`/t/${tenantId}/emails`}>
+                {text.showEmails}
+              </Button>
+            }
+            {...snippets}
+          >
+            {text.noStoppedHelp}
+          </Empty>
+        }
+      />
+    </Card>
   )
 }
 

@@ -17,6 +17,11 @@ export const words = defineWords(
     stopped: 'Stopped mail',
     stoppedHelp: 'Each with the signs that were found.',
     showStopped: 'Show stopped mail',
+    signs: 'Signs',
+    noStopped: 'Nothing was stopped',
+    noStoppedHelp:
+      'Mail that looks like phishing would be here, with the signs that were found. The rules are set above, or by a program.',
+    showEmails: 'Show all mail',
   },
   {
     protection: 'Schutz',
@@ -33,5 +38,10 @@ export const words = defineWords(
     stopped: 'Angehaltene Mails',
     stoppedHelp: 'Jede mit den gefundenen Zeichen.',
     showStopped: 'Angehaltene Mails zeigen',
+    signs: 'Zeichen',
+    noStopped: 'Nichts wurde angehalten',
+    noStoppedHelp:
+      'Hier stünden Mails, die nach Phishing aussehen, mit den gefundenen Zeichen. Die Regeln stehen oben, oder ein Programm setzt sie.',
+    showEmails: 'Alle Mails zeigen',
   },
 )

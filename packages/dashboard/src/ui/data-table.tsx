@@ -26,6 +26,8 @@ export interface Column<Row> {
   readonly align?: 'end'
   /** The first line of the block on a narrow screen, without its heading. */
   readonly isTitle?: boolean
+  /** Shown as a whole, in several lines where it is long. Else what does not fit is cut off. */
+  readonly isWrapped?: boolean
   /** Left out on a narrow screen. */
   readonly isMinor?: boolean
 }
@@ -161,6 +163,7 @@ export function DataTable<Row>(o: {
                   className={classes.cell}
                   data-align={column.align}
                   data-title={column.isTitle || undefined}
+                  data-wrapped={column.isWrapped || undefined}
                   data-minor={column.isMinor || undefined}
                 >
                   {column.isTitle !== true && <span className={classes.label}>{column.head}</span>}

@@ -14,6 +14,7 @@ import { Card, Page, Row } from '../ui/page.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useDeliveryColumns } from './delivery-columns.tsx'
 import { Replay } from './replay.tsx'
+import { webhookSnippets } from './snippets.ts'
 import { words } from './words.ts'
 
 export function DeliveriesPage() {
@@ -116,6 +117,7 @@ export function DeliveriesPage() {
                     {text.webhooks}
                   </Button>
                 }
+                {...webhookSnippets(location.origin)}
               >
                 {text.noDeliveriesHelp}
               </Empty>
