@@ -109,7 +109,7 @@ function Messages() {
           {
             key: 'checks',
             head: text.authentication,
-            width: '262px',
+            width: '304px',
             cell: ({ authentication }) => authentication && <Checks found={authentication} />,
           },
           {

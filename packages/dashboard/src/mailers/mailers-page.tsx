@@ -63,7 +63,7 @@ export function MailersPage() {
       width: 'minmax(0, 1.5fr)',
       cell: (row) => (row.config_type === 'domain' ? row.config.domain : row.email),
     },
-    { key: 'kind', head: text.kind, cell: (row) => text.kinds[row.config_type] },
+    { key: 'kind', head: text.kind, isWrapped: true, cell: (row) => text.kinds[row.config_type] },
     {
       key: 'state',
       head: text.state,
@@ -81,7 +81,7 @@ export function MailersPage() {
     {
       key: 'last',
       head: text.lastFailure,
-      width: 'minmax(0, 1.2fr)',
+      width: 'minmax(0, 1.4fr)',
       cell: (row) => <LastFailure row={row} />,
     },
   ]

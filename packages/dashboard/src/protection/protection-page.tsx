@@ -147,6 +147,7 @@ function Settings({ settings }: { readonly settings: PhishingSettings }) {
             label={text.blocked}
             description={text.blockedHelp}
             autosize
+            maw={560}
             minRows={4}
             maxRows={16}
             value={blocked}
