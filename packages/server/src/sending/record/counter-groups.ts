@@ -31,13 +31,15 @@ const CODE = /^(?:\d{3}|\d\.\d{1,3}\.\d{1,3})$/
 /**
  * A stable sentence as it is. A server's own words without what differs from mail to mail: addresses, which
  * sums would keep for longer than emails are kept, ids and numbers, but for the codes of a reply. No longer
- * than the name of a group may be.
+ * than the name of a group may be. Takes time in proportion to its length: callers and servers choose the words.
  */
 export function groupedReason(failedReason: string): string {
-  return failedReason
-    .slice(0, REASON_CHARS_MAX)
-    .replace(/\S*@\S*/g, '<address>')
-    .replace(/[\w.:=+/-]*\d[\w.:=+/-]*/g, (word) => (CODE.test(word) ? word : '#'))
+  const text = failedReason.slice(0, REASON_CHARS_MAX)
+  // As a stable sentence, which is what most are.
+  if (!/[@\d]/.test(text)) return text.toWellFormed()
+  return text
+    .replace(/\S+/g, (word) => (word.includes('@') ? '<address>' : word))
+    .replace(/[\w.:=+/-]+/g, (word) => (/\d/.test(word) && !CODE.test(word) ? '#' : word))
     .slice(0, REASON_CHARS_MAX)
     .toWellFormed()
 }

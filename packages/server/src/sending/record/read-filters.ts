@@ -9,6 +9,13 @@ import { soughtUlid } from '../../platform/ids.ts'
 import type { TimeSpan } from '../../platform/values/date-time.ts'
 import { groupedReason } from './counter-groups.ts'
 
+export interface SoughtReason {
+  /** As it was given. */
+  readonly text: string
+  /** Made once: it is compared with that of many recipients. */
+  readonly group: string
+}
+
 export interface EmailSelection {
   readonly refId: string | undefined
   /** When it was accepted. */
@@ -21,8 +28,7 @@ export interface EmailSelection {
   readonly campaignId: string | undefined
   readonly mailerId: string | undefined
   readonly type: RecipientType | undefined
-  /** As it was given. */
-  readonly failedReason: string | undefined
+  readonly failedReason: SoughtReason | undefined
   /** Undefined: test mail and other. */
   readonly isTest: boolean | undefined
 }
@@ -58,9 +64,13 @@ export function readEmailFilters(
     campaignId: filter.campaignId,
     mailerId: filter.mailerId,
     type: filter.recipientType,
-    failedReason: filter.failedReason,
+    failedReason: filter.failedReason === undefined ? undefined : soughtReason(filter.failedReason),
     isTest: filter.test,
   }
+}
+
+function soughtReason(text: string): SoughtReason {
+  return { text, group: groupedReason(text) }
 }
 
 /** Whether a recipient's reason is the one that is sought: its own words, or the group that has it. */
@@ -68,7 +78,8 @@ export function hasReason(
   failedReason: string,
   { failedReason: sought }: Pick<EmailSelection, 'failedReason'>,
 ): boolean {
-  if (sought === undefined || failedReason === sought) return true
+  if (sought === undefined || failedReason === sought.text) return true
+  if (failedReason === '') return false
   const group = groupedReason(failedReason)
-  return failedReason !== '' && (group === sought || group === groupedReason(sought))
+  return group === sought.text || group === sought.group
 }
