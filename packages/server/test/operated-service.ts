@@ -41,7 +41,7 @@ export function createOperatedService(
     ...{ db, log: silent, clock: createClock(), disk: noDiskGuard, keyRing, egress },
     wakeups: createQueueWakeups(),
     usageCounts: noUsageCounts,
-    contentRetentionMs: 30 * 24 * HOUR_MS,
+    ...{ retentionMs: 30 * 24 * HOUR_MS, contentRetentionMs: 30 * 24 * HOUR_MS },
     bounds: { walkedMax: 4, matchedMax: 3, pieceMax: 2 },
     limiter: createConcurrencyLimiter({
       name: 'bulk',

@@ -99,7 +99,11 @@ export function createSending(deps: SendingDeps) {
     laterRoutes(app: HttpApp) {
       const name = 'bulk-changes-at-once'
       const limiter = createConcurrencyLimiter({ ...BULK_CHANGES_AT_ONCE, name })
-      rescueRoutes(app, { ...deps, wakeups, contentRetentionMs, limiter, usageCounts })
+      rescueRoutes(app, {
+        ...{ ...deps, wakeups, retentionMs, contentRetentionMs },
+        limiter,
+        usageCounts,
+      })
       waitingRoutes(app, { ...deps, wakeups, limiter })
       const contents = createConcurrencyLimiter({ ...CONTENTS_AT_ONCE, name: 'contents-at-once' })
       contentRoutes(app, { ...deps, limiter: contents })

@@ -18,7 +18,8 @@ const world = useSending()
 const { accept, ready } = useOwnData(world)
 const bulk = useBulkOperations<RescueDeps>(world, (app, parts) =>
   rescueRoutes(app, {
-    ...{ ...parts, clock: { now: () => new Date() }, contentRetentionMs: 30 * DAY_MS },
+    ...{ ...parts, clock: { now: () => new Date() } },
+    ...{ retentionMs: 30 * DAY_MS, contentRetentionMs: 30 * DAY_MS },
     usageCounts: noUsageCounts,
   }),
 )

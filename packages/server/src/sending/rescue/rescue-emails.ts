@@ -2,8 +2,8 @@
  * rescueEmails (docs/reference/sending.md#rescue): recipients whose series of attempts failed are queued
  * again. The numbers go on, and the new series ends in one terminal event of its own.
  *
- * A call is one transaction. Days whose content retention may be about to drop are left out. Where none of the
- * emails that a call names is of another day, it says so.
+ * A call is one transaction. Emails whose content retention has dropped, or may be about to, are left out. Where
+ * all that a call names are such, it says so.
  */
 import { type RescueEmailsBody, rescuableStatuses } from '@postrider/contract'
 import type { ConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
@@ -46,6 +46,7 @@ export interface RescueDeps {
   readonly wakeups: QueueWakeups
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly limiter: ConcurrencyLimiter
+  readonly retentionMs: number
   readonly contentRetentionMs: number
   readonly usageCounts: UsageCounts
   /** Smaller ones, for tests. */
@@ -72,6 +73,7 @@ export async function rescueEmails(
   const selection = readSelection(body, rescuableStatuses)
   const { before, mark } = readPage(body, 'rescue', PLACE)
   const range = rangeOf(deps, selection, before)
+  const isKept = keptBy(deps)
   const isDry = body.dry_run === true
   const woken = new Set<string>()
   let uncertain = 0
@@ -90,7 +92,7 @@ export async function rescueEmails(
       placeOf: ({ series }) => series,
       async step({ below, limit, take }) {
         const walked = await walkFailed(tx, { ...range, tenantId, below, limit }, selection.refIds)
-        const found = await matching(tx, { tenantId, piece: walked, selection })
+        const found = await matching(tx, { tenantId, piece: walked, selection, isKept })
         const taken = take(found)
         uncertain += taken.filter(({ series }) => series.isUncertain).length
         if (isDry || taken.length === 0) return { walked, found, changed: 0 }
@@ -130,7 +132,9 @@ export async function rescueEmails(
     })),
   )
   if (!isDry) deps.log.info({ tenant_id: tenantId, matched, rescued }, 'emails.rescued')
-  if (matched === 0 && next === undefined) await refuseRemoved(deps, tenantId, selection.refIds)
+  // A page behind others ends them, whatever those have matched.
+  if (matched === 0 && next === undefined && before === undefined)
+    await refuseRemoved(deps.db, { tenantId, refIds: selection.refIds, isKept })
   const more = next && { nextPageToken: pageTokenAfter({ mark }, placeText(next)) }
   return { matched, rescued, uncertain, ...more }
 }
@@ -142,16 +146,19 @@ interface Found {
 
 /** Throws where an email is named that is there, and whose content is gone or may be going. */
 async function refuseRemoved(
-  deps: Pick<RescueDeps, 'clock' | 'contentRetentionMs' | 'db'>,
-  tenantId: string,
-  refIds: readonly string[] | undefined,
+  db: Db,
+  o: {
+    readonly tenantId: string
+    readonly refIds: readonly string[] | undefined
+    readonly isKept: IsKept
+  },
 ): Promise<void> {
-  const kept = oldestDayOf(deps)
-  const old = (refIds ?? []).filter((refId) => dayOfUlid(refId) < kept)
-  const [removed] = old.length === 0 ? [] : await findEmails(deps.db, tenantId, old)
+  const { refIds = [] } = o
+  const named = refIds.length === 0 ? [] : await findEmails(db, o.tenantId, refIds)
+  const removed = named.find((one) => !one.hasContent || !o.isKept(one))
   if (removed !== undefined)
     throw new ApiError('content_removed', {
-      message: `The content of the email ${removed} was removed, or is about to be, so it cannot be sent again: content is kept for POSTRIDER_CONTENT_RETENTION only`,
+      message: `The content of the email ${removed.refId} was removed, or is about to be, so it cannot be sent again: content is kept for POSTRIDER_CONTENT_RETENTION only`,
     })
 }
 
@@ -162,6 +169,7 @@ async function matching(
     readonly tenantId: string
     readonly piece: readonly FailedSeries[]
     readonly selection: BulkSelection
+    readonly isKept: IsKept
   },
 ): Promise<Found[]> {
   const { piece, selection, tenantId } = o
@@ -172,7 +180,7 @@ async function matching(
   const byRecipient = new Map(loaded.map((one) => [`${one.refId}.${one.n}`, one]))
   return piece.flatMap((series) => {
     const rescuable = byRecipient.get(`${series.refId}.${series.n}`)
-    if (rescuable === undefined || !fits(rescuable, selection)) return []
+    if (rescuable === undefined || !o.isKept(rescuable) || !fits(rescuable, selection)) return []
     // Once, although an earlier series of the same recipient failed, too.
     byRecipient.delete(`${series.refId}.${series.n}`)
     return [{ series, rescuable }]
@@ -226,21 +234,29 @@ async function checkMailer(tx: Tx, tenantId: string, mailerId: string | undefine
   if (mailer.state !== 'active') throw inactiveMailer(mailer)
 }
 
-/** What is of this day, or later, stays for an hour at least. */
-function oldestDayOf({
-  clock,
-  contentRetentionMs,
-}: Pick<RescueDeps, 'clock' | 'contentRetentionMs'>): string {
-  return dayAt(clock.now().getTime() - contentRetentionMs + HOUR_MS)
+type IsKept = (email: Pick<Rescuable, 'refId' | 'queuedAt'>) => boolean
+
+/** Whether the content stays for an hour at least: it counts from when the email was queued (retention-days.ts). */
+function keptBy({ clock, contentRetentionMs }: RescueDeps): IsKept {
+  const sinceMs = clock.now().getTime() - contentRetentionMs + HOUR_MS
+  const oldest = dayAt(sinceMs)
+  return ({ refId, queuedAt }) =>
+    dayOfUlid(refId) >= oldest || (queuedAt !== null && queuedAt.getTime() > sinceMs)
 }
 
-function rangeOf(deps: RescueDeps, selection: BulkSelection, before: string | undefined) {
+function rangeOf(
+  { clock, retentionMs }: RescueDeps,
+  selection: BulkSelection,
+  before: string | undefined,
+) {
   const { fromMs, toMs } = idTimesOf(selection)
-  const oldest = oldestDayOf(deps)
   const end = { refId: ulidAtTime(toMs), n: 0, attempt: 0 }
   const below = before === undefined ? end : readPlace(before)
   return {
-    days: { from: laterOf(dayAt(fromMs), oldest), to: dayAt(toMs) },
+    days: {
+      from: laterOf(dayAt(fromMs), dayAt(clock.now().getTime() - retentionMs + HOUR_MS)),
+      to: dayAt(toMs),
+    },
     refIdMin: ulidAtTime(Math.max(fromMs, 0)),
     below: below.refId > end.refId ? end : below,
   }

@@ -99,7 +99,7 @@ const LOAD = statement(
   `select w.ref_id as "refId", w.n, r.email, r.type, r.created_at as "createdAt",
           r.failed_reason as "failedReason",
           e.subject, e.campaign_id as "campaignId", e.mailer_id as "mailerId", e.max_attempts as budget,
-          e.content_bytes as "contentBytes",
+          e.content_bytes as "contentBytes", e.queued_at as "queuedAt",
           (extract(epoch from e.expires_at - e.created_at) * 1000)::float8 as "expiresInMs"
      from unnest($2::text[], $3::smallint[], $4::integer[], $5::date[])
        as w (ref_id, n, attempt, day)
@@ -110,10 +110,16 @@ const LOAD = statement(
          limit 1) r
     cross join lateral (
         select case when $8 then subject end as subject, campaign_id, mailer_id, max_attempts,
-               content_bytes, expires_at, created_at
+               content_bytes, queued_at, expires_at, created_at
           from sending_email
          where tenant_id = $1 and ref_id = w.ref_id and day = w.day and day = any($7::date[])
-         limit 1) e`,
+         limit 1) e
+    -- The time may have been shorter before: what it took away has not come back.
+    cross join lateral (
+        select from sending_content
+         where tenant_id = $1 and ref_id = w.ref_id and rendering = 0 and day = w.day
+           and day = any($7::date[])
+         limit 1) c`,
 )
 
 export interface Rescuable {
@@ -131,6 +137,8 @@ export interface Rescuable {
   /** Of attempts, as the email asked for. */
   readonly budget: number
   readonly contentBytes: number
+  /** Of the email, where that was later than its acceptance. */
+  readonly queuedAt: Date | null
   /** How long it was to be tried, from its time on. */
   readonly expiresInMs: number
 }
@@ -166,20 +174,29 @@ const TAKE = statement(
 
 const FIND_EMAILS = statement(
   'sending.find_named_emails',
-  `select ref_id as "refId" from sending_email
-    where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])
-    order by ref_id desc`,
+  `select e.ref_id as "refId", e.queued_at as "queuedAt", c.ref_id is not null as "hasContent"
+     from sending_email e
+     left join sending_content c
+       on c.tenant_id = e.tenant_id and c.ref_id = e.ref_id and c.rendering = 0 and c.day = e.day
+      and c.day = any($3::date[])
+    where e.tenant_id = $1 and e.ref_id = any($2) and e.day = any($3::date[])
+    order by e.ref_id desc`,
 )
 
-/** Those of these that are kept, the newest first. */
+export interface NamedEmail {
+  readonly refId: string
+  readonly queuedAt: Date | null
+  readonly hasContent: boolean
+}
+
+/** Those of these whose record is kept, the newest first. */
 export async function findEmails(
   q: Queryable,
   tenantId: string,
   refIds: readonly string[],
-): Promise<string[]> {
+): Promise<NamedEmail[]> {
   const days = [...new Set(refIds.map(dayOfUlid))]
-  const { rows } = await q.query<{ refId: string }>(FIND_EMAILS, [tenantId, refIds, days])
-  return rows.map(({ refId }) => refId)
+  return (await q.query<NamedEmail>(FIND_EMAILS, [tenantId, refIds, days])).rows
 }
 
 /** What is known of it is kept from now on. */

@@ -33,7 +33,8 @@ const { woken, serve, statuses, shorts, ...bulk } = useBulkOperations<RescueDeps
   world,
   (app, parts, change) =>
     rescueRoutes(app, {
-      ...{ ...parts, clock: { now: () => new Date() }, contentRetentionMs: 30 * DAY_MS },
+      ...{ ...parts, clock: { now: () => new Date() }, retentionMs: 30 * DAY_MS },
+      contentRetentionMs: 30 * DAY_MS,
       ...{ usageCounts: noUsageCounts, ...change },
     }),
 )
@@ -554,5 +555,46 @@ describe('a refused rescue', () => {
   it('answers 403 to a read-only key', async () => {
     expect((await rescue({ filter: {} }, { key: 'reader' })).status).toBe(403)
     expect((await rescue({ filter: {} }, { key: 'sender' })).status).toBe(202)
+  })
+})
+
+describe('content that retention has taken', () => {
+  it('is not queued again, also after the time was made longer', async () => {
+    await refusing()
+    const refId = await failed()
+    await world.db.query('delete from sending_content')
+    expect(await rescue({ ref_ids: [refId] })).toMatchObject({
+      status: 410,
+      body: { code: 'content_removed', message: expect.stringContaining(refId) },
+    })
+    expect(await counts({ filter: {} })).toEqual([0, 0])
+    expect(await statuses(refId)).toEqual(['failed'])
+  })
+
+  it('is no refusal of a page that ends others', async () => {
+    await refusing()
+    const [gone, refId] = [
+      await failed(),
+      await failed({ to: [1, 2, 3].map((n) => ({ email: `r${n}@example.com` })) }),
+    ]
+    await world.db.query('delete from sending_content where ref_id = $1', [gone])
+    const on = serve({ bounds: { walkedMax: 7, matchedMax: 3, pieceMax: 2 } })
+    const ref_ids = [refId, gone]
+    const { body } = await rescue({ ref_ids }, { on })
+    expect(body).toMatchObject({ rescued: 3, nextPageToken: expect.any(String) })
+    expect(await counts({ ref_ids, pageToken: body.nextPageToken }, { on })).toEqual([0, 0])
+  })
+
+  it('counts from when a scheduled email was queued', async () => {
+    await refusing()
+    const atMs = Date.now() + 5 * DAY_MS
+    const refId = await accept(world.db, { send_at: new Date(atMs).toISOString() })
+    await world.db.query('update sending_scheduled set due_at = now()')
+    await drain(world.db, world.sender())
+    const at = (ms: number) =>
+      serve({ clock: { now: () => new Date(ms) }, contentRetentionMs: 2 * DAY_MS })
+    const body = { ref_ids: [refId], dry_run: true }
+    expect(await counts(body, { on: at(atMs + DAY_MS) })).toEqual([1, 0])
+    expect((await rescue(body, { on: at(atMs + 2 * DAY_MS) })).status).toBe(410)
   })
 })
