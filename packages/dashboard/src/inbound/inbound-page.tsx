@@ -80,7 +80,7 @@ function Messages() {
             text.nobody
           )
         ) : (
-          <span title={nameOf(from)}>{from.name || from.email}</span>
+          <span title={nameOf(from)}>{nameOf(from)}</span>
         ),
     },
     {
