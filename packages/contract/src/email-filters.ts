@@ -58,7 +58,7 @@ export const emailFilters = {
       minLength: 1,
       maxLength: failedReasonLengthMax,
       description:
-        'Why the mail waits for another attempt, failed or was stopped, as logs or groups of statistics show it: addresses and numbers in the words of a server are not compared',
+        'Why the mail waits for another attempt, failed or was stopped, as logs or groups of statistics show it: addresses and numbers in the words of a server are not compared, nor what follows the first 200 characters',
       examples: ['The recipient address does not exist'],
     }),
   ),
