@@ -22,7 +22,9 @@ const DEEP_PAGES = 1_000
 const LONG_PAGE = 500
 const LIMIT_MS = 50
 
-const TABLES = ['email', 'recipient', 'attempt', 'stopped'].map((name) => `sending_${name}`)
+const TABLES = ['email', 'content', 'recipient', 'attempt', 'stopped'].map(
+  (name) => `sending_${name}`,
+)
 
 export async function measureLogs(o: BenchOrder): Promise<void> {
   heading(`Pages of ${PAGE} email logs in a record of ${o.recipients} recipients`)
