@@ -28,6 +28,7 @@ describeInBrowser('the overview', (scene) => {
       ['Accepted', 3],
       ['Delivered', 2],
       ['Bounced', 1],
+      ['Deferred attempts', 0],
       ['Opened', 0],
       ['example.net', 2],
     ] as const

@@ -177,7 +177,12 @@ function Numbers({ overview: { counts, rates, queue }, range }: InRange) {
             </>
           ),
         },
-        { name: text.deferred, value: format.integer(counts.deferred), note: text.deferredNote },
+        {
+          name: text.deferred,
+          value: format.integer(counts.deferred),
+          note: text.deferredNote,
+          link: emails({ last: range, status: 'deferred' }),
+        },
         {
           name: text.opens,
           value: format.integer(counts.unique_opens),
