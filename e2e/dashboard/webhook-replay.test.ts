@@ -60,6 +60,10 @@ describeInBrowser(
       await page.getByRole('button', { name: 'Example of MAIL_BOUNCE' }).click()
       await page.getByText('550 5.1.1 The mailbox does not exist').waitFor()
       expect(await page.getByRole('button', { name: /^Example of / }).count()).toBe(12)
+      // Its long links make the page no wider.
+      await page.getByRole('button', { name: 'Example of MAIL_CLICKED' }).click()
+      await page.getByText('"MAIL_CLICKED"').first().waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
       await page.getByRole('button', { name: 'Send a test event' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByRole('button', { name: 'Send', exact: true }).click()
