@@ -37,9 +37,10 @@ export const words = defineWords(
     edit: 'Edit',
     delete: 'Delete',
     sending: {
-      paused: 'The mailer is paused. Its mail waits.',
+      paused: 'The mailer is paused. Mail that waits stays, new mail is refused.',
       resumed: 'The mailer sends again.',
-      pausedHelp: 'What is accepted for it waits until it is resumed.',
+      pausedHelp:
+        'Mail that waits stays until it is resumed. New mail for it is refused (mailer_inactive).',
       offNow: 'Mail of this mailer waits.',
       offThen: 'and what waits is sent.',
     },
@@ -64,7 +65,8 @@ export const words = defineWords(
     off: 'Off',
     pausedTitle: 'This mailer is paused',
     pauseTitle: 'Pause this mailer?',
-    pauseHelp: (n: string) => `${n} that wait stay, and what is accepted from now on waits, too.`,
+    pauseHelp: (n: string) =>
+      `${n} that wait stay. New mail for it is refused until it is resumed.`,
     deleteTitle: 'Delete this mailer?',
     deleteHelp: (n: string) => `${n} that wait fail at once. This cannot be undone.`,
     waitingRecipients: (n: number, shown: string) =>
@@ -208,9 +210,10 @@ export const words = defineWords(
     edit: 'Bearbeiten',
     delete: 'Löschen',
     sending: {
-      paused: 'Der Mailer ist pausiert. Seine Mails warten.',
+      paused: 'Der Mailer ist pausiert. Wartende Mails bleiben, neue werden abgelehnt.',
       resumed: 'Der Mailer sendet wieder.',
-      pausedHelp: 'Was für ihn angenommen wird, wartet, bis er fortgesetzt wird.',
+      pausedHelp:
+        'Wartende Mails bleiben, bis er fortgesetzt wird. Neue Mails für ihn werden abgelehnt (mailer_inactive).',
       offNow: 'Mails dieses Mailers warten.',
       offThen: 'und Wartendes wird gesendet.',
     },
@@ -235,7 +238,8 @@ export const words = defineWords(
     off: 'Aus',
     pausedTitle: 'Dieser Mailer ist pausiert',
     pauseTitle: 'Diesen Mailer pausieren?',
-    pauseHelp: (n) => `${n} bleiben wartend, und was ab jetzt angenommen wird, wartet auch.`,
+    pauseHelp: (n) =>
+      `${n} bleiben wartend. Neue Mails für ihn werden abgelehnt, bis er fortgesetzt wird.`,
     deleteTitle: 'Diesen Mailer löschen?',
     deleteHelp: (n) =>
       `${n}, die warten, schlagen sofort fehl. Das lässt sich nicht rückgängig machen.`,
