@@ -1,10 +1,10 @@
 /** What a received message says. It is somebody else's: text as text, HTML in a frame that runs nothing. */
-import type { InboundMessage } from '@postrider/client'
+import { type InboundMessage, PostriderError } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Failure } from '../ui/answers.tsx'
+import { Empty, Failure } from '../ui/answers.tsx'
 import { CodeBlock } from '../ui/copy.tsx'
 import { DataTable } from '../ui/data-table.tsx'
 import { MailFrame, type MailWidth, WidthChoice } from '../ui/mail-frame.tsx'
@@ -150,6 +150,14 @@ export function Preview({ inboundId }: { readonly inboundId: string }) {
   )
 }
 
+/** The record of a message stays for longer than its bytes. */
+function NotLoaded({ error }: { readonly error: Error }) {
+  const text = useWords(words)
+  if (error instanceof PostriderError && error.code === 'content_removed')
+    return <Empty title={text.contentGone}>{text.contentGoneHelp}</Empty>
+  return <Failure error={error} />
+}
+
 export function Raw({ message }: { readonly message: InboundMessage }) {
   const text = useWords(words)
   const format = useFormat()
@@ -186,7 +194,7 @@ export function Raw({ message }: { readonly message: InboundMessage }) {
       }
     >
       {raw.data === undefined && <p>{text.rawHelp}</p>}
-      {raw.error ? <Failure error={raw.error} /> : null}
+      {raw.error ? <NotLoaded error={raw.error} /> : null}
       {raw.data !== undefined && (
         <>
           {message.bytes > shownBytesMax && <p>{text.tooLarge(format.bytes(message.bytes))}</p>}

@@ -55,6 +55,9 @@ export const words = defineWords(
     reportWaits: 'Its report waits already, or no webhook takes it now.',
     notReportedYet: 'It was not reported yet.',
     raw: 'As it was received',
+    contentGone: 'The message is not kept any more',
+    contentGoneHelp:
+      'Received bytes are removed earlier than the record (POSTRIDER_CONTENT_RETENTION). What became of the message, and its event, are still there.',
     rawHelp: 'All of its bytes, with the headers of its way here.',
     loadRaw: 'Show it',
     tooLarge: (size: string) => `It has ${size}. Only the beginning is shown.`,
@@ -154,6 +157,9 @@ export const words = defineWords(
     reportWaits: 'Ihre Meldung wartet schon, oder kein Webhook nimmt sie jetzt.',
     notReportedYet: 'Sie wurde noch nicht gemeldet.',
     raw: 'Wie sie empfangen wurde',
+    contentGone: 'Die Nachricht ist nicht mehr gespeichert',
+    contentGoneHelp:
+      'Empfangene Bytes werden früher entfernt als der Eintrag (POSTRIDER_CONTENT_RETENTION). Was aus der Nachricht wurde und ihr Ereignis sind noch da.',
     rawHelp: 'Alle Bytes, mit den Headern ihres Weges hierher.',
     loadRaw: 'Zeigen',
     tooLarge: (size) => `Sie hat ${size}. Nur der Anfang wird gezeigt.`,
