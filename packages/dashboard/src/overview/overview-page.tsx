@@ -276,7 +276,7 @@ function TopReasons({ overview, range }: InRange) {
     })),
   )
   return (
-    <Card title={text.topReasons}>
+    <Card title={text.topReasons} note={text.topReasonsNote}>
       {entries.length === 0 ? (
         <p>{text.noFailures}</p>
       ) : (
