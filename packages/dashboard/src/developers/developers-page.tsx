@@ -124,7 +124,7 @@ function useColumns(revoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
       key: 'used',
       head: text.lastUsed,
       width: '130px',
-      cell: ({ last_used_at }) => <Time at={last_used_at} />,
+      cell: ({ last_used_at }) => <Time at={last_used_at} isHour />,
     },
     { key: 'state', head: text.state, width: '140px', cell: (key) => <KeyState apiKey={key} /> },
     {

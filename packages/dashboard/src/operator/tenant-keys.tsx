@@ -87,7 +87,7 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
       key: 'used',
       head: text.lastUsed,
       width: '130px',
-      cell: ({ last_used_at }) => <Time at={last_used_at} />,
+      cell: ({ last_used_at }) => <Time at={last_used_at} isHour />,
     },
     {
       key: 'revoke',

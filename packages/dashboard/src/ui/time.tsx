@@ -11,11 +11,14 @@ export function Time({
   at,
   isExact = false,
   isClock = false,
+  isHour = false,
 }: {
   readonly at: string | null | undefined
   readonly isExact?: boolean
   /** Of a day that stands elsewhere. */
   readonly isClock?: boolean
+  /** Known to the hour. */
+  readonly isHour?: boolean
 }) {
   const format = useFormat()
   const text = useWords(words)
@@ -40,7 +43,11 @@ export function Time({
         onBlur={() => setOpen(false)}
         onKeyDown={({ key }) => key === 'Escape' && setOpen(false)}
       >
-        {isExact ? format.exact(date) : isClock ? format.clock(date) : format.relative(later, now)}
+        {isExact
+          ? format.exact(date)
+          : isClock
+            ? format.clock(date)
+            : format.relative(later, now, isHour ? 'hour' : 'second')}
       </time>
       {/* A list has hundreds of times: what tells the exact one is there for the one that is looked at. */}
       {isOpen && (

@@ -64,6 +64,13 @@ describe('relative', () => {
     const at = new Date(now.getTime() + seconds * 1_000)
     expect([english.relative(at, now), german.relative(at, now)]).toEqual([en, de])
   })
+
+  it('says no minutes of a time that is known to the hour', () => {
+    const at = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
+    expect(english.relative(at(32), now, 'hour')).toBe('this hour')
+    expect(german.relative(at(0), now, 'hour')).toBe('in dieser Stunde')
+    expect(english.relative(at(61), now, 'hour')).toBe('1 hour ago')
+  })
 })
 
 describe('numbers', () => {

@@ -80,13 +80,12 @@ export function createFormat(language: Language) {
         maximumFractionDigits: digits,
       }).format(ms / size)
     },
-    /** `3 minutes ago`, `in 2 hours` */
-    relative(at: Date, now: Date) {
+    /** `3 minutes ago`, `in 2 hours`; of a time that is known to the hour, `this hour` */
+    relative(at: Date, now: Date, least: 'second' | 'hour' = 'second') {
       const seconds = (at.getTime() - now.getTime()) / 1_000
-      const [unit, size] = relativeUnits.find(([, one]) => Math.abs(seconds) >= one) ?? [
-        'second',
-        1,
-      ]
+      const [unit, size] = relativeUnits.find(
+        ([name, one]) => Math.abs(seconds) >= one || name === least,
+      ) ?? ['second', 1]
       return relative.format(Math.trunc(seconds / size), unit)
     },
     exact: (at: Date) => exact.format(at),
