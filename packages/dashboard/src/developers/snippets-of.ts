@@ -6,6 +6,15 @@ export function snippetsOf(path: string, operation: string, body: object) {
     curl: `curl ${location.origin}${path} \\
   -H "Authorization: Bearer $POSTRIDER_API_KEY" -H 'Content-Type: application/json' \\
   -d '${json}'`,
-    typescript: `await postrider.${operation}(${literal})`,
+    typescript: withClient(`await postrider.${operation}(${literal})`),
   }
+}
+
+/** @param key the variable of the environment that has the API key */
+export function withClient(call: string, key = 'POSTRIDER_API_KEY'): string {
+  return `import { Postrider } from '@postrider/client'
+
+const postrider = new Postrider({ apiKey: process.env.${key}, basePath: '${location.origin}' })
+
+${call}`
 }

@@ -1,3 +1,5 @@
+import { withClient } from './snippets-of.ts'
+
 /** How a program sends, with an address of the tenant's own. */
 export function sendSnippets(origin: string, from: string) {
   return {
@@ -5,15 +7,11 @@ export function sendSnippets(origin: string, from: string) {
   -H "Authorization: Bearer $POSTRIDER_API_KEY" -H 'Content-Type: application/json' \\
   -d '{"from":{"email":"${from}"},"to":[{"email":"you@example.com"}],"subject":"Hello",
        "content":[{"type":"text/plain","value":"It works."}]}'`,
-    typescript: `import { Postrider } from '@postrider/client'
-
-const postrider = new Postrider({ apiKey: process.env.POSTRIDER_API_KEY, basePath: '${origin}' })
-
-const { ref_id } = await postrider.sendEmail({
+    typescript: withClient(`const { ref_id } = await postrider.sendEmail({
   from: { email: '${from}' },
   to: [{ email: 'you@example.com' }],
   subject: 'Hello',
   content: [{ type: 'text/plain', value: 'It works.' }],
-})`,
+})`),
   }
 }

@@ -4,6 +4,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import { memo, useEffect, useRef, useState } from 'react'
 import { eventNames } from '../api/names.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
+import { withClient } from '../developers/snippets-of.ts'
 import { TestMail } from '../emails/test-mail.tsx'
 import { TestMark } from '../emails/test-mark.tsx'
 import { useMailers } from '../emails/use-mailers.ts'
@@ -143,11 +144,9 @@ function streamSnippets(origin: string) {
   return {
     curl: `curl -N ${origin}/v1/events/stream \\
   -H "Authorization: Bearer $POSTRIDER_API_KEY"`,
-    typescript: `import { Postrider } from '@postrider/client'
-
-const postrider = new Postrider({ apiKey: process.env.POSTRIDER_API_KEY, basePath: '${origin}' })
-
-for await (const event of postrider.streamEvents()) console.log(event)`,
+    typescript: withClient(
+      'for await (const event of postrider.streamEvents()) console.log(event)',
+    ),
   }
 }
 

@@ -1,3 +1,5 @@
+import { withClient } from '../developers/snippets-of.ts'
+
 /** How a program has a mailbox read. */
 export function imapSnippets(origin: string) {
   return {
@@ -6,13 +8,13 @@ export function imapSnippets(origin: string) {
   -d '{"name":"Support","email":"support@example.com","config_type":"imap","connection_type":"basic",
        "config":{"host":"imap.example.com","port":993,"secure":"SSL","username":"support@example.com","password":"…"},
        "webhook":{"webhook_url":"https://hooks.example.com/support","method":"POST"}}'`,
-    typescript: `await postrider.configureIMAP({
+    typescript: withClient(`await postrider.configureIMAP({
   name: 'Support',
   email: 'support@example.com',
   config_type: 'imap',
   connection_type: 'basic',
-  config: { host: 'imap.example.com', port: 993, secure: 'SSL', username: 'support@example.com', password },
+  config: { host: 'imap.example.com', port: 993, secure: 'SSL', username: 'support@example.com', password: '…' },
   webhook: { webhook_url: 'https://hooks.example.com/support', method: 'POST' },
-})`,
+})`),
   }
 }

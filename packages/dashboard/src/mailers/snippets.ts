@@ -1,3 +1,5 @@
+import { withClient } from '../developers/snippets-of.ts'
+
 /** How a program adds an SMTP server. */
 export function smtpSnippets(origin: string) {
   return {
@@ -5,12 +7,12 @@ export function smtpSnippets(origin: string) {
   -H "Authorization: Bearer $POSTRIDER_API_KEY" -H 'Content-Type: application/json' \\
   -d '{"name":"News","email":"news@example.com","config_type":"smtp","connection_type":"basic",
        "config":{"host":"smtp.example.com","port":587,"secure":"Auto","username":"news@example.com","password":"…"}}'`,
-    typescript: `await postrider.configureSMTP({
+    typescript: withClient(`await postrider.configureSMTP({
   name: 'News',
   email: 'news@example.com',
   config_type: 'smtp',
   connection_type: 'basic',
-  config: { host: 'smtp.example.com', port: 587, secure: 'Auto', username: 'news@example.com', password },
-})`,
+  config: { host: 'smtp.example.com', port: 587, secure: 'Auto', username: 'news@example.com', password: '…' },
+})`),
   }
 }

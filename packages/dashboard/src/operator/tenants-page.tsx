@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
+import { withClient } from '../developers/snippets-of.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
 import { Empty } from '../ui/answers.tsx'
@@ -123,7 +124,7 @@ const createByCurl = `curl -X POST ${location.origin}/admin/v1/tenants \\
   -H "Content-Type: application/json" \\
   -d '{"name": "Shop"}'`
 
-const createByClient = `import { Postrider } from '@postrider/client'
-
-const postrider = new Postrider({ apiKey: adminToken, basePath: '${location.origin}' })
-const { tenant_id, api_key } = await postrider.createTenant({ name: 'Shop' })`
+const createByClient = withClient(
+  "const { tenant_id, api_key } = await postrider.createTenant({ name: 'Shop' })",
+  'POSTRIDER_ADMIN_TOKEN',
+)

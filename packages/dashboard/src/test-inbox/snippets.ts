@@ -1,3 +1,5 @@
+import { withClient } from '../developers/snippets-of.ts'
+
 /** How a program sends test mail, such that opens and clicks can be tried. */
 export function testSnippets(origin: string, from: string) {
   return {
@@ -6,16 +8,15 @@ export function testSnippets(origin: string, from: string) {
   -d '{"from":{"email":"${from}"},"to":[{"email":"ada@example.com"}],"subject":"Hello",
        "content":[{"type":"text/html","value":"<p>To <a href=\\"https://example.com/\\">nobody</a>.</p>"}],
        "settings":{"open_tracking":true,"click_tracking":true}}'`,
-    typescript: `import { Postrider } from '@postrider/client'
-
-const postrider = new Postrider({ apiKey: process.env.POSTRIDER_TEST_KEY, basePath: '${origin}' })
-
-const { ref_id } = await postrider.sendEmail({
+    typescript: withClient(
+      `const { ref_id } = await postrider.sendEmail({
   from: { email: '${from}' },
   to: [{ email: 'ada@example.com' }],
   subject: 'Hello',
   content: [{ type: 'text/html', value: '<p>To <a href="https://example.com/">nobody</a>.</p>' }],
   settings: { open_tracking: true, click_tracking: true },
 })`,
+      'POSTRIDER_TEST_KEY',
+    ),
   }
 }

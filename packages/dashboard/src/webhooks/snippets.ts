@@ -1,3 +1,5 @@
+import { withClient } from '../developers/snippets-of.ts'
+
 /** How a program registers a webhook. */
 export function webhookSnippets(origin: string) {
   return {
@@ -5,11 +7,11 @@ export function webhookSnippets(origin: string) {
   -H "Authorization: Bearer $POSTRIDER_API_KEY" -H 'Content-Type: application/json' \\
   -d '{"webhook_url":"https://hooks.example.com/postrider","event":"EMAIL_EVENT","method":"POST",
        "webhook_options":{"events":{"delivery":true,"smtp_error":true,"bounce":true}}}'`,
-    typescript: `await postrider.registerWebhook({
+    typescript: withClient(`await postrider.registerWebhook({
   webhook_url: 'https://hooks.example.com/postrider',
   event: 'EMAIL_EVENT',
   method: 'POST',
   webhook_options: { events: { delivery: true, smtp_error: true, bounce: true } },
-})`,
+})`),
   }
 }
