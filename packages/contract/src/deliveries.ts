@@ -73,13 +73,27 @@ const eventName = Type.Enum([...eventNames], { description: 'Name of the event' 
 const deliveryStatus = Type.Enum([...webhookDeliveryStatuses], {
   description: 'Where the delivery stands',
 })
+/** What `status` filters by: one of them, or all of them that are not settled. */
+export const webhookDeliveryFilters = [...webhookDeliveryStatuses, 'open'] as const
+export type WebhookDeliveryFilter = (typeof webhookDeliveryFilters)[number]
 const whole = (description: string) => Type.Integer({ minimum: 0, description })
 
 export const listWebhookDeliveriesQuery = closedObject({
   event: Type.Optional(eventName),
   ref_id: Type.Optional(refIdFilter),
   inbound_id: Type.Optional(inboundIdFilter),
-  status: Type.Optional(deliveryStatus),
+  status: Type.Optional(
+    Type.Enum([...webhookDeliveryFilters], {
+      description:
+        'Where the delivery stands. `open`: not settled, so `pending`, `retrying` or `parked`',
+    }),
+  ),
+  webhook_id: Type.Optional(
+    Type.String({
+      description: 'Made for this webhook. An id that is unknown or malformed finds nothing',
+      examples: ['wh_01JD4M8W6ZQ3V5T7X9Y2A4C6E8'],
+    }),
+  ),
   start: Type.Optional(timeOrDate('Made at this time or later')),
   end: Type.Optional(timeOrDate('Made at this time or earlier')),
   ...pageQuery.properties,
@@ -139,6 +153,7 @@ export type WebhookAttempt = Static<typeof webhookAttempt>
 const deliveryFields = {
   delivery_id: Type.String({ description: 'Identifier of the delivery' }),
   webhook_id: Type.String({ description: 'The webhook that it was made for' }),
+  webhook_url: stringOrNull('Where this webhook sends to now; null when it was deleted'),
   status: deliveryStatus,
   events: Type.Array(deliveredEvent, { description: 'In the order of the request' }),
   next_attempt_at: timestampOrNull('When it is tried again, while that is known'),

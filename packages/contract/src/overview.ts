@@ -21,6 +21,7 @@ export const attentionReasons = [
   'tenant_suspended',
   'mailer_deactivated',
   'mail_held',
+  'mailer_disabled',
   'mailer_failing',
   'queue_late',
   'webhook_failing',
@@ -39,7 +40,7 @@ export const attention = closedObject(
     webhook_id: Type.Optional(Type.String({ description: 'A webhook' })),
     reason: Type.Enum([...attentionReasons], {
       description:
-        '`tenant_suspended`: the operator suspended the tenant, which sends nothing; `mailer_deactivated`: its login was rejected; `mail_held`: a disabled mailer has mail; `mailer_failing`: mail waits for another attempt because of its mailer; `queue_late`: mail has been due for over a minute, and limits do not explain it; `webhook_failing`: its requests fail; `webhook_paused`: it is paused, and events wait',
+        '`tenant_suspended`: the operator suspended the tenant, which sends nothing; `mailer_deactivated`: its login was rejected; `mail_held`: a disabled mailer has mail; `mailer_disabled`: a mailer or mailbox is disabled, and no mail waits for it; `mailer_failing`: mail waits for another attempt because of its mailer; `queue_late`: mail has been due for over a minute, and limits do not explain it; `webhook_failing`: its requests fail; `webhook_paused`: it is paused, and events wait',
     }),
     since: timestampOrNull('Since when, where that is known'),
     detail: Type.String({ description: 'What was found, often in the words of a server' }),

@@ -36,14 +36,14 @@ export async function findAttention(
       since: stateChangedAt.toISOString(),
       detail: stateEvidence ?? stateReason ?? '',
     })),
-    ...disabled
-      .filter(({ mailerId }) => holds.has(mailerId))
-      .map(({ mailerId, stateChangedAt }) => ({
-        mailer_id: mailerId,
-        reason: 'mail_held' as const,
-        since: stateChangedAt.toISOString(),
-        detail: 'A person disabled the mailer, and its mail waits',
-      })),
+    ...disabled.map(({ mailerId, stateChangedAt }) => ({
+      mailer_id: mailerId,
+      reason: holds.has(mailerId) ? ('mail_held' as const) : ('mailer_disabled' as const),
+      since: stateChangedAt.toISOString(),
+      detail: holds.has(mailerId)
+        ? 'A person disabled the mailer, and its mail waits'
+        : 'A person disabled it: it sends and reads nothing',
+    })),
     ...queue.failing.slice(0, attentionMax).map(({ mailerId, failedReason, providerError }) => ({
       mailer_id: mailerId,
       reason: 'mailer_failing' as const,

@@ -108,6 +108,20 @@ describe('the overview', () => {
     expect(held.attention).toMatchObject([{ mailer_id: mailerId, reason: 'mail_held' }])
   })
 
+  it('names a disabled mailer for which no mail waits, and that of no other tenant', async () => {
+    const { mailerId } = await addMailer(world.db)
+    await addMailer(world.db, { tenantId: 'tn_b' })
+    await world.db.query(`update mailers_mailer set state = 'disabled' where tenant_id = 'tn_a'`)
+    expect((await overview()).attention).toEqual([
+      {
+        ...{ mailer_id: mailerId, reason: 'mailer_disabled' },
+        since: expect.stringMatching(/Z$/),
+        detail: expect.stringContaining('disabled'),
+      },
+    ])
+    expect(reasonsOf(await overview({}, { tenantId: 'tn_b' }))).toEqual([])
+  })
+
   it('tells a suspended tenant so, and that its mail is held and not late', async () => {
     const { mailerId } = await addMailer(world.db)
     await accept(world.db)

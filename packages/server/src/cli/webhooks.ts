@@ -5,7 +5,7 @@ import {
   type WebhookDelivery,
   type WebhookDeliveryStatus,
   type WebhookStatus,
-  webhookDeliveryStatuses,
+  webhookDeliveryFilters,
 } from '@postrider/contract'
 import { createConcurrencyLimiter } from '@postrider/runtime/concurrency-limiter'
 import { type Command, Option } from 'commander'
@@ -76,7 +76,7 @@ export function addWebhookCommands(program: Command, deps: WebhookCommandDeps): 
       ),
     )
   command('deliveries', 'list the newest deliveries')
-    .addOption(new Option('--status <status>', 'only such').choices(webhookDeliveryStatuses))
+    .addOption(new Option('--status <status>', 'only such').choices(webhookDeliveryFilters))
     .action(onDatabase((db, options: DeliveriesOptions) => deliveriesResult(db, options)))
 }
 

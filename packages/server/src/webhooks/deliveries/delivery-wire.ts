@@ -10,12 +10,14 @@ import type { MemberEvent, RecordedAttempt, RecordedDelivery } from './record-st
 export function toWebhookDelivery(
   d: RecordedDelivery,
   members: ReadonlyMap<string, MemberEvent>,
+  urls: ReadonlyMap<string, string>,
   attempts: readonly RecordedAttempt[],
 ): WebhookDelivery {
   const createdAt = timeOfUlid(d.deliveryId)
   return {
     delivery_id: d.deliveryId,
     webhook_id: d.webhookId,
+    webhook_url: urls.get(d.webhookId) ?? null,
     status: d.status,
     events: d.eventIds.map((eventId) => toDeliveredEvent(eventId, members.get(eventId))),
     attempts: attempts.map(toWebhookAttempt),

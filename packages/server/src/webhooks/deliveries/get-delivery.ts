@@ -24,6 +24,7 @@ import {
   readAttempts,
   readBodies,
   readMembers,
+  readWebhookUrls,
 } from './record-store.ts'
 
 /** Of another tenant: not found, like one that never was, and like what is no id. */
@@ -47,9 +48,10 @@ export async function getDelivery(
   deliveryId: string,
 ): Promise<WebhookDeliveryDetail> {
   const delivery = await loadDelivery(db, tenantId, deliveryId)
-  const [members, attempts, rebuilt] = await readByIndex(db, (tx) =>
+  const [members, urls, attempts, rebuilt] = await readByIndex(db, (tx) =>
     Promise.all([
       readMembers(tx, tenantId, [delivery]),
+      readWebhookUrls(tx, tenantId, [delivery]),
       readAttempts(tx, tenantId, [delivery], shownAttemptsMax),
       rebuildBody(tx, tenantId, delivery),
     ]),
@@ -58,7 +60,7 @@ export async function getDelivery(
   const body = isHidden ? HIDDEN : rebuilt
   const made = attempts.get(deliveryId) ?? []
   return {
-    ...toWebhookDelivery(delivery, members, made),
+    ...toWebhookDelivery(delivery, members, urls, made),
     request: { headers: [...(made.at(-1)?.header_names ?? [])], ...body },
   }
 }

@@ -110,6 +110,7 @@ describe('listDeliveries: 200', () => {
       {
         delivery_id: open,
         webhook_id: key.webhookId,
+        webhook_url: 'https://hooks.example.test/',
         status: 'retrying',
         events: [shown],
         attempts: [],
@@ -120,6 +121,7 @@ describe('listDeliveries: 200', () => {
       {
         delivery_id: settled,
         webhook_id: key.webhookId,
+        webhook_url: 'https://hooks.example.test/',
         status: 'discarded',
         events: [
           shown,
@@ -301,6 +303,46 @@ describe('the filter `status`', () => {
     }
     expect(await listAll({ status })).toEqual(wanted)
     expect(await listAll({ status, pageSize: 2 })).toEqual(wanted)
+  })
+})
+
+describe('the filters `webhook_id` and `open`', () => {
+  it('find what is made for a webhook, what is not settled, and both at once', async () => {
+    const other = await insertWebhook(db, { event: 'DOMAIN_VERIFICATION' })
+    const [member] = await recordUnwanted(db, newEvent())
+    const put = (to: StreamKey, status: WebhookDelivery['status']) =>
+      insertDelivery(db, { key: to, members: [member as EventKey], status })
+    const all: { id: string; to: StreamKey; isOpen: boolean }[] = []
+    const statuses = ['pending', 'retrying', 'parked', 'delivered', 'exhausted'] as const
+    for (let i = 0; i < 30; i++) {
+      const status = statuses[i % statuses.length] ?? 'pending'
+      const to = i % 7 === 0 ? other : key
+      all.unshift({ id: await put(to, status), to, isOpen: i % statuses.length < 3 })
+    }
+    const ids = (which: (one: (typeof all)[number]) => boolean) =>
+      all.filter(which).map(({ id }) => id)
+    const { webhookId: webhook_id } = other
+    for (const pageSize of [1, 4, 50]) {
+      expect(await listAll({ webhook_id, pageSize })).toEqual(ids(({ to }) => to === other))
+      expect(await listAll({ status: 'open', pageSize })).toEqual(ids(({ isOpen }) => isOpen))
+      expect(await listAll({ webhook_id, status: 'open', pageSize })).toEqual(
+        ids(({ to, isOpen }) => to === other && isOpen),
+      )
+    }
+    for (const strange of ['', 'wh_none', newId('wh')])
+      expect(await listAll({ webhook_id: strange })).toEqual([])
+    const { token = '' } = await list({ status: 'open', pageSize: 1 })
+    expect(await list({ status: 'open', webhook_id, pageToken: token })).toMatchObject({
+      body: { errors: [{ path: '/pageToken' }] },
+    })
+  })
+
+  it('tell no URL of a webhook that was deleted', async () => {
+    await deliver(1)
+    await db.query('delete from webhooks_subscription')
+    expect((await list()).deliveries).toMatchObject([
+      { webhook_id: key.webhookId, webhook_url: null },
+    ])
   })
 })
 
@@ -501,7 +543,7 @@ describe('400 validation_failed', () => {
     [{ start: '2026-11-20T00:00:00.001Z', end: '2026-11-20T00:00:00Z' }, '/start'],
     [{ pageSize: 0 }, '/pageSize'],
     [{ pageSize: 501 }, '/pageSize'],
-    [{ webhook_id: 'wh_1' }, '/webhook_id'],
+    [{ webhook: 'wh_1' }, '/webhook'],
   ])('refuses %o at %s', async (query, path) => {
     const { status, body } = await list(query as Record<string, string>)
     expect(status).toBe(400)

@@ -28,6 +28,7 @@ import {
   readAttempts,
   readMembers,
   readPageOfDeliveries,
+  readWebhookUrls,
 } from './record-store.ts'
 
 const LIST = 'webhook_deliveries'
@@ -62,6 +63,7 @@ export async function listDeliveries(
   const page = readPage(query, LIST, DELIVERY_ID)
   const range = rangeOf(readStartAndEnd(query), page.before)
   const { status, event } = query
+  const webhookId = query.webhook_id === undefined ? undefined : soughtId('wh', query.webhook_id)
   const refId = subjectOf(query)
   return await readByIndex(db, async (tx) => {
     const eventsOfEmail = await keysOfEvents(tx, tenantId, { refId, event })
@@ -70,6 +72,7 @@ export async function listDeliveries(
       tenantId,
       ...range,
       status,
+      webhookId,
       event,
       refId,
       eventsOfEmail,
@@ -77,14 +80,17 @@ export async function listDeliveries(
       attemptsShown: listedAttemptsMax,
       ...boundsOf(query, pageBounds, eventsOfEmail !== undefined, page.limit),
     })
-    const [members, attempts] = await Promise.all([
+    const [members, urls, attempts] = await Promise.all([
       readMembers(tx, tenantId, deliveries),
+      readWebhookUrls(tx, tenantId, deliveries),
       readAttempts(tx, tenantId, deliveries, listedAttemptsMax),
     ])
     const shown = withinOctets(deliveries, attempts, textOctetsMax)
     const next = shown.length < deliveries.length ? shown.at(-1)?.deliveryId : nextBefore
     return {
-      deliveries: shown.map((d) => toWebhookDelivery(d, members, attempts.get(d.deliveryId) ?? [])),
+      deliveries: shown.map((d) =>
+        toWebhookDelivery(d, members, urls, attempts.get(d.deliveryId) ?? []),
+      ),
       ...(next === undefined ? {} : { nextPageToken: pageTokenAfter(page, next) }),
     }
   })
@@ -116,7 +122,13 @@ export function subjectOf({
 }
 
 function boundsOf(
-  { status, event, ref_id: refId, inbound_id: inboundId }: ListWebhookDeliveriesQuery,
+  {
+    status,
+    event,
+    webhook_id: webhookId,
+    ref_id: refId,
+    inbound_id: inboundId,
+  }: ListWebhookDeliveriesQuery,
   bounds: PageBounds,
   isById: boolean,
   pageSize: number,
@@ -127,7 +139,8 @@ function boundsOf(
   // Their events are not looked at.
   const rows = { ...bounds, membersMax: Number.MAX_SAFE_INTEGER }
   // Each one that is looked at is shown then; one more tells whether there is another.
-  const isExact = status === undefined || isRareStatus(status)
+  const isExact =
+    webhookId === undefined && (status === undefined || status === 'open' || isRareStatus(status))
   return isExact ? { ...rows, rowsMax: pageSize + 1 } : rows
 }
 

@@ -9,7 +9,7 @@
  * Every statement reads a bounded number of rows by index, whatever the tables hold. Those that
  * loop over ids are lateral, each with a limit of its own, so that no plan scans a whole table.
  */
-import type { EventName, WebhookDeliveryStatus } from '@postrider/contract'
+import type { EventName, WebhookDeliveryFilter, WebhookDeliveryStatus } from '@postrider/contract'
 import type { Queryable } from '../../platform/db/index.ts'
 import { rangeOfDays } from './range-of-days.ts'
 
@@ -70,7 +70,8 @@ export interface PageRequest extends PageBounds {
   /** Ids from the one up to, not including, the other, and the days of both. */
   readonly ids: { readonly from: string; readonly before: string }
   readonly days: { readonly from: string; readonly to: string }
-  readonly status: WebhookDeliveryStatus | undefined
+  readonly status: WebhookDeliveryFilter | undefined
+  readonly webhookId: string | undefined
   readonly event: EventName | undefined
   /** Of an email, or of a received message. */
   readonly refId: string | undefined
@@ -95,11 +96,12 @@ export interface RecordedPage {
   readonly nextBefore: string | undefined
 }
 
-const OPEN_STATUSES: ReadonlySet<string> = new Set(['pending', 'retrying', 'parked'])
+/** What `status` may be that finds open deliveries alone. */
+const OPEN_STATUSES: ReadonlySet<string> = new Set(['open', 'pending', 'retrying', 'parked'])
 const RARE_STATUSES: ReadonlySet<string> = new Set(['exhausted', 'discarded'])
 
 /** Few are, beside those that were delivered: they have an index of their own. */
-export function isRareStatus(status: WebhookDeliveryStatus): boolean {
+export function isRareStatus(status: WebhookDeliveryFilter): boolean {
   return RARE_STATUSES.has(status)
 }
 
@@ -199,7 +201,8 @@ function sourcesOf(o: PageRequest, rowsMax: string, $: Parameter): string[] {
 
 function filtersOf(o: PageRequest, $: Parameter): string[] {
   const filters = ['true']
-  if (o.status !== undefined) filters.push(`status = ${$(o.status)}`)
+  if (o.status !== undefined && o.status !== 'open') filters.push(`status = ${$(o.status)}`)
+  if (o.webhookId !== undefined) filters.push(`webhook_id = ${$(o.webhookId)}`)
   if (o.eventsOfEmail !== undefined) {
     // Settled ones were found through them.
     const ids = $(o.eventsOfEmail.map((event) => event.eventId))
@@ -275,6 +278,20 @@ export async function findMode(
     d.webhookId,
   ])
   return rows[0]?.mode ?? undefined
+}
+
+/** Where webhooks send to now, by id; of those that were deleted there is nothing. */
+export async function readWebhookUrls(
+  q: Queryable,
+  tenantId: string,
+  deliveries: readonly Pick<RecordedDelivery, 'webhookId'>[],
+): Promise<Map<string, string>> {
+  const ids = [...new Set(deliveries.map(({ webhookId }) => webhookId))]
+  const { rows } = await q.query<{ webhook_id: string; url: string }>(
+    'select webhook_id, url from webhooks_subscription where tenant_id = $1 and webhook_id = any($2)',
+    [tenantId, ids],
+  )
+  return new Map(rows.map(({ webhook_id: id, url }) => [id, url]))
 }
 
 export interface MemberEvent {
