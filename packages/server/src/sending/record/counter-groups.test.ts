@@ -1,5 +1,5 @@
 import { failedReasonOf } from '@postrider/mail'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { groupedReason, groupsOfAddress, groupsOfRecipient, withReason } from './counter-groups.ts'
 
 describe('groups of a recipient', () => {
@@ -37,7 +37,38 @@ describe('the reason of a failure', () => {
     expect(groupedReason(text)).toBe(key)
   })
 
-  it('is short, and read in no time, whatever a server says', () => {
+  it('takes a number of steps in proportion to its length, whatever a server says', () => {
+    const replacing = vi.spyOn(String.prototype, 'replace')
+    const testing = vi.spyOn(RegExp.prototype, 'test')
+    const [patterns, chars] = [new Set<string>(), { read: 0 }]
+    try {
+      for (const text of [
+        '1'.repeat(200),
+        'a1 '.repeat(66),
+        `${'x'.repeat(199)}@`,
+        '@1'.repeat(99),
+      ])
+        groupedReason(text)
+      for (const [at, [pattern]] of replacing.mock.calls.entries()) {
+        patterns.add((pattern as RegExp).source)
+        chars.read += String(replacing.mock.contexts[at]).length
+      }
+      for (const [at, [text]] of testing.mock.calls.entries()) {
+        patterns.add((testing.mock.contexts[at] as RegExp).source)
+        chars.read += text.length
+      }
+    } finally {
+      vi.restoreAllMocks()
+    }
+    // Five times over all of it, at most; and an expression of one repeated class reads no character twice.
+    expect(chars.read).toBeGreaterThan(4 * 199)
+    expect(chars.read).toBeLessThanOrEqual(4 * 200 * 5)
+    const ofBoundedLength = '^(?:\\d{3}|\\d\\.\\d{1,3}\\.\\d{1,3})$'
+    for (const source of patterns)
+      if (source !== ofBoundedLength) expect(source).toMatch(/^(?:\\\w|\[[^\]]+\])\+?$/)
+  })
+
+  it('is short, whatever a server says', () => {
     expect(groupedReason('a'.repeat(1_000_000)).length).toBe(200)
     expect(groupedReason('@'.repeat(1_000_000))).toBe('<address>')
   })
