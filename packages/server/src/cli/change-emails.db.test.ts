@@ -54,6 +54,15 @@ describe('email retry, cancel and rescue', () => {
     await world.sender({ retryScheduleMs: [HOUR_MS] }).runOnce()
     const dry = await change('retry', refId, '--dry-run')
     expect(dry).toMatchObject({ code: 0, out: '8 recipients fit, and nothing was changed\n' })
+    const { email } = (await run(['email', 'show', refId, '--json'])).json()
+    const [reason] = email.recipients.map((one: { failed_reason: string }) => one.failed_reason)
+    for (const [sought, count] of [
+      [reason, 8],
+      ['The mailbox is full', 0],
+    ])
+      expect((await change('retry', '--reason', sought, '--dry-run')).out).toBe(
+        `${count} recipients fit, and nothing was changed\n`,
+      )
     const retried = await change('retry', refId.toLowerCase(), '--json')
     expect(retried.json()).toEqual({ matched: 8, changed: 8, is_complete: true })
     expect((await queueOf(world.db)).every(({ wait_s }) => wait_s <= 0)).toBe(true)
