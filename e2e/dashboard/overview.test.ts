@@ -47,4 +47,26 @@ describeInBrowser('the overview', (scene) => {
     await main.getByRole('button', { name: 'Remove the filter Reason' }).click()
     await expect.poll(rows).toBe(3)
   })
+
+  it('names a mailer that is paused, also when no mail waits for it', async () => {
+    const { open, newPerson, world } = scene()
+    const { client, tenantId } = await world.newTenant('Resting Books')
+    const { mailer } = await client.configureSMTP({
+      ...{ name: 'Invoices', email: 'invoices@example.com', config_type: 'smtp' },
+      ...{ connection_type: 'basic', verify: false },
+      config: { host: '127.0.0.1', port: 9, secure: 'None' },
+    })
+    await client.setMailerActive({ mailer_id: mailer.mailer_id, active: false })
+    const person = await newPerson('viewer', { tenantIds: [tenantId] })
+    const page = await open(`/app/t/${tenantId}`, { person })
+    await page.getByText('A mailer or mailbox is paused').waitFor()
+    await page.getByRole('link', { name: 'Look at Invoices' }).click()
+    await page.getByText('This mailer is paused').waitFor()
+    await client.setMailerActive({ mailer_id: mailer.mailer_id, active: true })
+    await page.goBack()
+    await page.getByText('First steps').waitFor()
+    await page.reload()
+    await page.getByText('First steps').waitFor()
+    expect(await page.getByText('A mailer or mailbox is paused').count()).toBe(0)
+  })
 })

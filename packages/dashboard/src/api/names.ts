@@ -49,11 +49,12 @@ export const userRoles = [
   'support',
   'viewer',
 ] as const
-export const webhookDeliveryStatuses = [
+export const webhookDeliveryFilters = [
   'pending',
   'retrying',
   'delivered',
   'parked',
   'exhausted',
   'discarded',
+  'open',
 ] as const

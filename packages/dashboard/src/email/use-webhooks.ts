@@ -11,8 +11,12 @@ export function useWebhooks(): { readonly nameOf: (webhookId: string) => string 
   })
   return {
     nameOf(webhookId) {
-      const url = data?.find(({ webhook_id: id }) => id === webhookId)?.url
-      return url !== undefined && URL.canParse(url) ? new URL(url).host : webhookId
+      return hostOf(data?.find(({ webhook_id: id }) => id === webhookId)?.url) ?? webhookId
     },
   }
+}
+
+/** Of a webhook that was deleted there is no URL. */
+export function hostOf(url: string | null | undefined): string | undefined {
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).host : undefined
 }

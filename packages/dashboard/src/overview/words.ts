@@ -31,7 +31,8 @@ export const words = defineWords(
     attention: {
       tenant_suspended: 'The operator suspended this tenant: it sends nothing',
       mailer_deactivated: 'A mailer is off: its login was rejected',
-      mail_held: 'A disabled mailer has mail',
+      mail_held: 'A paused mailer has mail that waits',
+      mailer_disabled: 'A mailer or mailbox is paused',
       mailer_failing: 'Mail waits because of its mailer',
       queue_late: 'Mail is late, and limits do not explain it',
       webhook_failing: 'Requests to a webhook fail',
@@ -44,8 +45,8 @@ export const words = defineWords(
     startLead: 'Four steps to the first event at your own system.',
     hideSteps: 'Hide',
     stepMailer: 'Add a mailer',
-    stepMailerHelp:
-      'Your SMTP server or mail account. To try without one, add a domain of the simulator.',
+    stepMailerHelp: 'Your SMTP server or mail account. To try without one:',
+    stepSimulator: 'add a domain of the simulator',
     stepSend: 'Send a mail',
     stepSendHelp: 'A test mail to you. Programs send by the API.',
     stepSendDo: 'Send a test mail',
@@ -85,7 +86,8 @@ export const words = defineWords(
     attention: {
       tenant_suspended: 'Der Betreiber hat diesen Mandanten gesperrt: er sendet nichts',
       mailer_deactivated: 'Ein Mailer ist aus: seine Anmeldung wurde abgelehnt',
-      mail_held: 'Ein ausgeschalteter Mailer hat Mails',
+      mail_held: 'Ein pausierter Mailer hat wartende Mails',
+      mailer_disabled: 'Ein Mailer oder Postfach ist pausiert',
       mailer_failing: 'Mails warten wegen ihres Mailers',
       queue_late: 'Mails sind verspätet, und Grenzen erklären es nicht',
       webhook_failing: 'Anfragen an einen Webhook schlagen fehl',
@@ -98,8 +100,8 @@ export const words = defineWords(
     startLead: 'Vier Schritte zum ersten Ereignis bei Ihrem eigenen System.',
     hideSteps: 'Ausblenden',
     stepMailer: 'Mailer hinzufügen',
-    stepMailerHelp:
-      'Ihr SMTP-Server oder Mailkonto. Zum Ausprobieren ohne: eine Domain des Simulators.',
+    stepMailerHelp: 'Ihr SMTP-Server oder Mailkonto. Zum Ausprobieren ohne:',
+    stepSimulator: 'eine Domain des Simulators hinzufügen',
     stepSend: 'Eine Mail senden',
     stepSendHelp: 'Eine Testmail an Sie. Programme senden über die API.',
     stepSendDo: 'Testmail senden',

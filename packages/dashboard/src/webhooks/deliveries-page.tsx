@@ -1,15 +1,16 @@
 /** Requests to webhooks, filtered by what the address holds. */
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { eventNames, webhookDeliveryStatuses } from '../api/names.ts'
+import { eventNames, webhookDeliveryFilters } from '../api/names.ts'
 import { usePages } from '../api/use-pages.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
+import { useWebhooks } from '../email/use-webhooks.ts'
 import { ActionButton } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Button, Select, TextInput } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
-import { type ActiveFilter, NothingMatches } from '../ui/filters.tsx'
+import { type ActiveFilter, FilterChips, NothingMatches } from '../ui/filters.tsx'
 import { Card, Page, Row } from '../ui/page.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useDeliveryColumns } from './delivery-columns.tsx'
@@ -23,12 +24,23 @@ export function DeliveriesPage() {
   const search = useSearch({ from: '/shell/t/$tenantId/deliveries' })
   const [isReplaying, setReplaying] = useState(false)
   const change = useSearchChange(search)
+  const webhooks = useWebhooks()
   const pages = usePages({
     key: [tenantId, 'deliveries', search],
     name: 'deliveries',
     list: (page, options) => client.listWebhookDeliveries({ ...search, ...page }, options),
     refreshMs: 15_000,
   })
+  const ofWebhook: readonly ActiveFilter[] =
+    search.webhook_id === undefined
+      ? []
+      : [
+          {
+            name: text.receiver,
+            value: webhooks.nameOf(search.webhook_id),
+            drop: () => change({ webhook_id: '' }),
+          },
+        ]
   const filters: readonly ActiveFilter[] = [
     ...(search.status === undefined
       ? []
@@ -51,6 +63,7 @@ export function DeliveriesPage() {
     ...(search.ref_id === undefined
       ? []
       : [{ name: text.refId, value: search.ref_id, drop: () => change({ ref_id: '' }) }]),
+    ...ofWebhook,
   ]
   return (
     <Page
@@ -70,11 +83,11 @@ export function DeliveriesPage() {
         <Select
           aria-label={text.status}
           placeholder={`${text.status}: ${text.all}`}
-          data={webhookDeliveryStatuses.map((value) => ({ value, label: text.statuses[value] }))}
+          data={webhookDeliveryFilters.map((value) => ({ value, label: text.statuses[value] }))}
           value={search.status ?? null}
           clearable
           onChange={(value) =>
-            change({ status: webhookDeliveryStatuses.find((one) => one === value) })
+            change({ status: webhookDeliveryFilters.find((one) => one === value) })
           }
         />
         <Select
@@ -96,6 +109,8 @@ export function DeliveriesPage() {
           }}
         />
       </Row>
+      <FilterChips filters={ofWebhook} />
+      {search.status === 'open' && <p>{text.openHelp}</p>}
       <Card isFlush>
         <PagedTable
           pages={pages}
@@ -110,17 +125,17 @@ export function DeliveriesPage() {
             filters.length > 0 ? (
               <NothingMatches filters={filters} />
             ) : (
-              <Empty
+              <EmptyList
                 title={text.noDeliveries}
                 action={
                   <Button component={Link} to={`/t/${tenantId}/webhooks`}>
                     {text.webhooks}
                   </Button>
                 }
-                {...webhookSnippets(location.origin)}
+                snippets={webhookSnippets()}
               >
                 {text.noDeliveriesHelp}
-              </Empty>
+              </EmptyList>
             )
           }
         />

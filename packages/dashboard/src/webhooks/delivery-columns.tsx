@@ -1,5 +1,6 @@
 /** The columns of a list of deliveries. */
 import type { WebhookDelivery } from '@postrider/client'
+import { hostOf } from '../email/use-webhooks.ts'
 import type { Column } from '../ui/data-table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
@@ -20,6 +21,13 @@ export function useDeliveryColumns(): readonly Column<WebhookDelivery>[] {
         <>
           {first?.event ?? '–'} {more.length > 0 && text.moreEvents(more.length)}
         </>
+      ),
+    },
+    {
+      key: 'receiver',
+      head: text.receiver,
+      cell: ({ webhook_url, webhook_id }) => (
+        <span title={webhook_url ?? webhook_id}>{hostOf(webhook_url) ?? webhook_id}</span>
       ),
     },
     {

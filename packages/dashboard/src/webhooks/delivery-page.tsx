@@ -71,6 +71,9 @@ function Found({ delivery }: { readonly delivery: WebhookDeliveryDetail }) {
           <Fields
             entries={[
               [text.id, <Copyable value={delivery.delivery_id} />],
+              delivery.webhook_url === null
+                ? undefined
+                : [text.receiver, <Copyable value={delivery.webhook_url} />],
               [text.made, <Time at={delivery.created_at} isExact />],
               delivery.finished_at === null
                 ? undefined

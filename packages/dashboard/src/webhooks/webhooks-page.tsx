@@ -1,13 +1,14 @@
 /** The webhooks of the tenant: whether they work, what waits for them, what they hear. */
-import type { Webhook } from '@postrider/client'
+import type { Webhook, WebhookStatus } from '@postrider/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { ActionButton, SmallAction } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Answer, Empty } from '../ui/answers.tsx'
+import { Answer } from '../ui/answers.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Card, Columns, Fields, Page, Stack } from '../ui/page.tsx'
@@ -62,9 +63,9 @@ export function WebhooksPage() {
         {(found) =>
           found.length === 0 ? (
             <Card isFlush>
-              <Empty title={text.noWebhooks} action={add} {...webhookSnippets(location.origin)}>
+              <EmptyList title={text.noWebhooks} action={add} snippets={webhookSnippets()}>
                 {text.noWebhooksHelp}
-              </Empty>
+              </EmptyList>
             </Card>
           ) : (
             <Stack>
@@ -86,6 +87,9 @@ function mailFirst(webhooks: readonly Webhook[]): Webhook[] {
   return webhooks.toSorted((a, b) => kinds.indexOf(a.event) - kinds.indexOf(b.event))
 }
 
+/** Whose events wait until they are tried again. `resumeWebhook` ends that wait, paused or not. */
+const retried: readonly WebhookStatus['state'][] = ['failing', 'dormant', 'parked']
+
 type Open = 'edit' | 'secret' | 'test' | 'pause' | 'delete'
 
 function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
@@ -99,6 +103,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
       (await client.getWebhookStatus(webhook.webhook_id, { signal })).status,
     refetchInterval: 5_000,
   })
+  const isPaused = status.data?.state === 'paused'
   const refresh = () => queryClient.invalidateQueries({ queryKey: [tenantId] })
   const pause = useMutation({
     mutationFn: () => client.pauseWebhook(webhook.webhook_id),
@@ -108,7 +113,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
   })
   const resume = useMutation({
     mutationFn: () => client.resumeWebhook(webhook.webhook_id),
-    onSuccess: () => tellDone(text.resumed),
+    onSuccess: () => tellDone(isPaused ? text.resumed : text.triedNow),
     onError: tellFailed('change'),
     onSettled: refresh,
   })
@@ -120,7 +125,6 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
     },
     onSettled: refresh,
   })
-  const isPaused = status.data?.state === 'paused'
   return (
     <Card
       id={webhook.webhook_id}
@@ -133,6 +137,15 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
       note={status.data === undefined ? undefined : text.stateHelp[status.data.state]}
       actions={
         <>
+          {status.data !== undefined && retried.includes(status.data.state) && (
+            <SmallAction
+              operation="resumeWebhook"
+              loading={resume.isPending}
+              onClick={() => resume.mutate()}
+            >
+              {text.tryNow}
+            </SmallAction>
+          )}
           <SmallAction operation="sendTestEvent" onClick={() => setOpen('test')}>
             {text.test}
           </SmallAction>
@@ -196,16 +209,12 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
   )
 }
 
-type Status = Awaited<
-  ReturnType<ReturnType<typeof useTenant>['client']['getWebhookStatus']>
->['status']
-
 function Facts({
   webhook,
   status,
 }: {
   readonly webhook: Webhook
-  readonly status: Status | undefined
+  readonly status: WebhookStatus | undefined
 }) {
   const text = useWords(words)
   const format = useFormat()
@@ -220,8 +229,18 @@ function Facts({
         [
           text.waiting,
           <>
-            {format.integer(status?.backlog ?? 0)}{' '}
-            <Link to="/t/$tenantId/deliveries" params={{ tenantId }}>
+            <Link
+              to="/t/$tenantId/deliveries"
+              params={{ tenantId }}
+              search={{ webhook_id: webhook.webhook_id, status: 'open' }}
+            >
+              {format.integer(status?.backlog ?? 0)}
+            </Link>{' '}
+            <Link
+              to="/t/$tenantId/deliveries"
+              params={{ tenantId }}
+              search={{ webhook_id: webhook.webhook_id }}
+            >
               {text.showDeliveries}
             </Link>
           </>,
