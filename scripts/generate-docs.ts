@@ -18,7 +18,7 @@ import {
   suppressionReasons,
   type UserRole,
   userRoles,
-  webhookDeliveryStatuses,
+  webhookDeliveryFilters,
 } from '../packages/contract/src/index.ts'
 import { ADDRESS_CODES } from '../packages/mail/src/address-evidence.ts'
 import { CATEGORY_ORDER, classifyFailure } from '../packages/mail/src/classify-reply.ts'
@@ -324,25 +324,29 @@ function permissionsModule(): string {
     sets,
     ([name, roles]) => `const ${name}: Roles = [${roles.map((role) => `'${role}'`).join(', ')}]`,
   )
-  const entries = permissions.map(
-    ({ operation, roles, needsContent }) =>
-      `  ${operation}: { roles: ${nameOf(roles)}${needsContent ? ', content: true' : ''} },`,
-  )
+  const entries = permissions.map(({ operation, roles, scopes, needsContent }) => {
+    const scope = scopes === undefined ? '' : `, scope: '${scopes[0] ?? 'all'}'`
+    return `  ${operation}: { roles: ${nameOf(roles)}${needsContent ? ', content: true' : ''}${scope} },`
+  })
   return `/**
  * Generated from the code by \`npm run docs\`. Do not edit.
  *
  * Who may call which operation; \`content\`: the person also needs the permission to read the content of mail. What
- * is absent is for everybody with a session.
+ * is absent is for everybody with a session. A key with \`scope\` may call it; \`all\`: one that has no scopes;
+ * without \`scope\` the operator's token alone.
  */
-import type { OperationId, UserRole } from '@postrider/client'
+import type { ApiKeyScope, OperationId, UserRole } from '@postrider/client'
 
 type Roles = readonly UserRole[]
+interface Rule {
+  readonly roles: Roles
+  readonly content?: true
+  readonly scope?: ApiKeyScope | 'all'
+}
 
 ${constants.join('\n')}
 
-export const permissions: Readonly<
-  Partial<Record<OperationId, { readonly roles: Roles; readonly content?: true }>>
-> = {
+export const permissions: Readonly<Partial<Record<OperationId, Rule>>> = {
 ${entries.join('\n')}
 }
 `
@@ -352,7 +356,7 @@ ${entries.join('\n')}
 function namesModule(): string {
   const lists = {
     ...{ apiKeyScopes, eventNames, memberRoles, recipientFacts, recipientStatuses, recipientTypes },
-    ...{ relayKinds, suppressionReasons, userRoles, webhookDeliveryStatuses },
+    ...{ relayKinds, suppressionReasons, userRoles, webhookDeliveryFilters },
   }
   const constants = Object.entries(lists).map(([name, values]) => {
     const quoted = values.map((value) => `'${value}'`)

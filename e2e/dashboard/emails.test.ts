@@ -13,6 +13,10 @@ const content = [
   { type: 'text/html' as const, value: html },
 ]
 
+const MAILERS = 'has the scope “Mailers and domains”'
+const ALL = 'a key that may do everything'
+const BAIT = 'Log in at https://bad.test/login today.'
+
 /** A tenant of the test alone, a mailer, and a person with that role. */
 async function setTheScene(
   scene: Scene,
@@ -65,20 +69,29 @@ describeInBrowser(
       // Each empty list says what it is for, has one button, and the lines of a program.
       const main = page.getByRole('main')
       const empty = [
-        ['deliveries', 'No delivery yet', '/v1/webhook/register', 'registerWebhook'],
-        ['inbound', 'No mail was received yet', '/v1/inbound/domain', 'configureInboundRouting'],
-        ['protection', 'Nothing was stopped', '/v1/phishing', 'updatePhishingSettings'],
-        ['mailboxes', 'No mailbox is read', '/v1/imap', 'configureIMAP'],
-        ['live', 'No event yet', '/v1/events/stream', 'streamEvents'],
+        ['mailboxes', 'No mailbox is read', '/v1/imap', 'configureIMAP', MAILERS],
+        ['inbound', 'No mail was received yet', '/v1/inbound', 'configureInboundRouting', MAILERS],
+        ['protection', 'Nothing was stopped', '/v1/phishing', 'updatePhishingSettings', ALL],
+        ['live', 'No event yet', '/v1/events/stream', 'streamEvents', 'has the scope “Read all'],
+        ['deliveries', 'No delivery yet', '/v1/webhook', 'registerWebhook', 'scope “Webhooks”'],
       ] as const
-      for (const [path, title, address, method] of empty) {
+      for (const [path, title, address, method, key] of empty) {
         await page.goto(`${scene().origin}/app/t/${tenant.tenantId}/${path}`)
         await main.getByRole('heading', { name: title }).waitFor()
         await main.getByText(address).waitFor()
         await main.getByRole('tab', { name: 'TypeScript' }).click()
         await main.getByText(`postrider.${method}(`).waitFor()
+        await main.getByText(key).waitFor()
         expect(await findBarriers(page)).toEqual([])
       }
+      // The key that the lines of the last one need is one step away, and their host is the reader's to replace.
+      await main.getByText('Put a server of your own in place of hooks.example.com').waitFor()
+      await main.getByRole('link', { name: 'Create such a key' }).click()
+      const making = page.getByRole('dialog')
+      await making.getByRole('checkbox', { name: 'Webhooks', checked: true }).waitFor()
+      expect(await making.getByRole('checkbox', { checked: true }).count()).toBe(1)
+      await making.getByRole('button', { name: 'Cancel' }).click()
+      await making.waitFor({ state: 'detached' })
       await page.goto(`${scene().origin}/app/t/${tenant.tenantId}/emails`)
 
       const server = await world.newSmtpServer()
@@ -94,6 +107,20 @@ describeInBrowser(
       await page.getByText('The recipient’s server has taken it.').waitFor()
       await page.getByText('taken by the server').waitFor()
       expect(server.messages.map(({ recipients }) => recipients)).toEqual([[person.email]])
+
+      // What the protection stops is in its list, with the sign that told it.
+      await tenant.client.updatePhishingSettings({ blocked_domains: ['bad.test'] })
+      const { ref_id: stopped } = await tenant.client.sendEmail({
+        ...{ from: { email: 'orders@example.com' }, to: [{ email: 'eve@example.com' }] },
+        ...{ subject: 'Your account', content: [{ type: 'text/plain', value: BAIT }] },
+      })
+      await untilStatus(tenant, stopped, 'blocked')
+      await page.getByRole('navigation').getByRole('link', { name: 'Protection' }).click()
+      const listed = page.getByRole('table', { name: 'Stopped mail' }).getByRole('row').last()
+      for (const text of ['eve@example.com', 'Your account', 'bad.test'])
+        await listed.getByText(text).first().waitFor()
+      await listed.getByRole('link').first().click()
+      await page.waitForURL(`**/emails/${stopped}*`)
     })
 
     it('tell why a mail was put off, and after "Try now" that it arrived and who was told', async () => {

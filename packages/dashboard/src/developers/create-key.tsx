@@ -18,7 +18,10 @@ interface CreateKeyOptions {
   readonly close: () => void
   /** What the form begins with. */
   readonly mode?: ApiKey['mode']
+  readonly scopes?: readonly ApiKeyScope[]
 }
+
+const usualScopes: readonly ApiKeyScope[] = ['send', 'read']
 
 export function CreateKey(o: CreateKeyOptions & { readonly isOpen: boolean }) {
   const text = useWords(words)
@@ -29,11 +32,11 @@ export function CreateKey(o: CreateKeyOptions & { readonly isOpen: boolean }) {
   )
 }
 
-function Form({ create: createKey, refresh, close, mode: first = 'live' }: CreateKeyOptions) {
+function Form({ create: createKey, refresh, close, ...first }: CreateKeyOptions) {
   const text = useWords(words)
   const [name, setName] = useState('')
-  const [mode, setMode] = useState(first)
-  const [scopes, setScopes] = useState<readonly ApiKeyScope[]>(['send', 'read'])
+  const [mode, setMode] = useState(first.mode ?? 'live')
+  const [scopes, setScopes] = useState(first.scopes ?? usualScopes)
   const [networks, setNetworks] = useState('')
   const [expires, setExpires] = useState('')
   const create = useMutation({

@@ -1,13 +1,13 @@
 /** Keys of programs, and how a program sends. */
 import type { ApiKey } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { ActionButton, SmallAction } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Tabs } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
@@ -20,7 +20,7 @@ import { useWords } from '../words/define-words.ts'
 import { CreateKey } from './create-key.tsx'
 import { KeyMode } from './key-mode.tsx'
 import { SmtpCard } from './smtp-card.tsx'
-import { sendSnippets } from './snippets.ts'
+import { keySnippets, sendSnippets } from './snippets.ts'
 import { useSender } from './use-sender.ts'
 import { words } from './words.ts'
 
@@ -53,7 +53,9 @@ export function DevelopersPage() {
 
 function Keys() {
   const text = useWords(words)
-  const { tenantId, client } = useTenant()
+  const { tenantId, client, may } = useTenant()
+  const { scope } = useSearch({ from: '/shell/t/$tenantId/developers' })
+  const navigate = useNavigate()
   const [isCreating, setCreating] = useState(false)
   const [revoking, setRevoking] = useState<ApiKey>()
   const pages = usePages({
@@ -74,14 +76,18 @@ function Keys() {
         columns={useColumns(setRevoking)}
         rowKey={({ key_id }) => key_id}
         empty={
-          <Empty title={text.noKeys} action={create}>
+          <EmptyList title={text.noKeys} action={create} snippets={keySnippets()}>
             {text.noKeysHelp}
-          </Empty>
+          </EmptyList>
         }
       />
       <CreateKey
-        isOpen={isCreating}
-        close={() => setCreating(false)}
+        isOpen={isCreating || (scope !== undefined && may('createKey'))}
+        close={() => {
+          setCreating(false)
+          if (scope !== undefined) void navigate({ to: '.', search: {}, replace: true })
+        }}
+        {...(scope !== undefined && { scopes: scope === 'all' ? [] : [scope] })}
         create={(key) => client.createKey(key)}
         refresh={() => queryClient.invalidateQueries({ queryKey: [tenantId, 'keys'] })}
       />
@@ -189,7 +195,7 @@ function Revoke({
 
 function Snippets({ from }: { readonly from: string }) {
   const text = useWords(words)
-  const snippets = sendSnippets(location.origin, from)
+  const snippets = sendSnippets(from)
   return (
     <Card title={text.snippets} note={text.snippetsNote}>
       <Tabs defaultValue="curl">

@@ -1,20 +1,48 @@
-/** How a program does what an empty list begins with: one body, in both languages. It may have no apostrophe. */
-export function snippetsOf(path: string, operation: string, body: object) {
-  const json = JSON.stringify(body, null, 2)
-  const literal = json.replace(/"(\w+)":/g, '$1:').replaceAll('"', "'")
-  return {
-    curl: `curl ${location.origin}${path} \\
-  -H "Authorization: Bearer $POSTRIDER_API_KEY" -H 'Content-Type: application/json' \\
-  -d '${json}'`,
-    typescript: withClient(`await postrider.${operation}(${literal})`),
-  }
+/** How a program does what an empty list begins with: one call, in both languages, and what its key must be. */
+import type { OperationId } from '@postrider/client'
+
+export interface Snippets {
+  readonly curl: string
+  readonly typescript: string
+  readonly operation: OperationId
 }
 
-/** @param key the variable of the environment that has the API key */
-export function withClient(call: string, key = 'POSTRIDER_API_KEY'): string {
-  return `import { Postrider } from '@postrider/client'
+interface Call {
+  readonly operation: OperationId
+  /** With its parameters filled in. */
+  readonly path: string
+  /** It may have no apostrophe. */
+  readonly body?: object
+  readonly method?: 'PUT'
+  /** What the TypeScript keeps of the answer. */
+  readonly result?: string
+  /** Of the TypeScript, where its call takes something else than the body. */
+  readonly typescript?: string
+  /** The variable of the environment that has the key. */
+  readonly key?: 'POSTRIDER_ADMIN_TOKEN' | 'POSTRIDER_TEST_KEY'
+}
+
+/** The host in lines that stands for a server of the reader's own. */
+export const exampleHost = 'hooks.example.com'
+
+/** Each function of a file `snippets.ts` answers such lines; snippets.slow.test.ts finds them all. */
+export function snippetsOf({ operation, path, body, ...o }: Call): Snippets {
+  const { key = 'POSTRIDER_API_KEY', method, result } = o
+  const json = body === undefined ? '' : JSON.stringify(body, null, 2)
+  const literal = json.replace(/"(\w+)":/g, '$1:').replaceAll('"', "'")
+  const made = `await postrider.${operation}(${literal})`
+  const call = result === undefined ? made : `const { ${result} } = ${made}`
+  const note = json.includes(exampleHost) ? `// ${exampleHost}: put your own server here\n` : ''
+  return {
+    operation,
+    curl: `curl ${method === undefined ? '' : `-X ${method} `}${location.origin}${path} \\
+  -H "Authorization: Bearer $${key}"${
+    body === undefined ? '' : ` -H 'Content-Type: application/json' \\\n  -d '${json}'`
+  }`,
+    typescript: `import { Postrider } from '@postrider/client'
 
 const postrider = new Postrider({ apiKey: process.env.${key}, basePath: '${location.origin}' })
 
-${call}`
+${note}${o.typescript ?? (body === undefined ? `console.log(${call})` : call)}`,
+  }
 }

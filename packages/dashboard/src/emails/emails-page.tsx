@@ -5,8 +5,8 @@ import { useMemo, useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
 import { sendSnippets } from '../developers/snippets.ts'
 import { useSender } from '../developers/use-sender.ts'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Button } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { type ActiveFilter, FilterChips, NothingMatches } from '../ui/filters.tsx'
@@ -88,7 +88,7 @@ export function EmailsPage() {
             filters.length > 0 ? (
               <NothingMatches filters={filters} />
             ) : (
-              <Empty
+              <EmptyList
                 title={text.noEmails}
                 action={
                   sendTest ||
@@ -98,10 +98,10 @@ export function EmailsPage() {
                     </Button>
                   ))
                 }
-                {...sendSnippets(location.origin, sender)}
+                snippets={sendSnippets(sender)}
               >
                 {text.noEmailsHelp}
-              </Empty>
+              </EmptyList>
             )
           }
         />

@@ -4,13 +4,12 @@ import { Link, useSearch } from '@tanstack/react-router'
 import { memo, useEffect, useRef, useState } from 'react'
 import { eventNames } from '../api/names.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
-import { withClient } from '../developers/snippets-of.ts'
 import { TestMail } from '../emails/test-mail.tsx'
 import { TestMark } from '../emails/test-mark.tsx'
 import { useMailers } from '../emails/use-mailers.ts'
 import { words as emailWords } from '../emails/words.ts'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Banner } from '../ui/banner.tsx'
 import { Button, Select, TextInput } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
@@ -34,6 +33,7 @@ import { EventMark } from './event-mark.tsx'
 import { type FeedState, followEvents } from './live-feed.ts'
 import classes from './live-page.module.css'
 import type { LiveSearch } from './live-search.ts'
+import { streamSnippets } from './snippets.ts'
 import { words } from './words.ts'
 
 const stateTones: Readonly<Record<FeedState, Tone>> = {
@@ -131,23 +131,12 @@ function NothingYet() {
   )
   return (
     <>
-      <Empty title={text.nothing} action={send} {...streamSnippets(location.origin)}>
+      <EmptyList title={text.nothing} action={send} snippets={streamSnippets()}>
         {text.nothingHelp}
-      </Empty>
+      </EmptyList>
       <TestMail isOpen={isTestOpen} close={() => setTestOpen(false)} mailers={mailers} />
     </>
   )
-}
-
-/** How a program reads the same. */
-function streamSnippets(origin: string) {
-  return {
-    curl: `curl -N ${origin}/v1/events/stream \\
-  -H "Authorization: Bearer $POSTRIDER_API_KEY"`,
-    typescript: withClient(
-      'for await (const event of postrider.streamEvents()) console.log(event)',
-    ),
-  }
 }
 
 /** What has come; while it is paused, what is shown stays as it is. */

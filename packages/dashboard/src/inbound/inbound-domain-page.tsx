@@ -5,11 +5,11 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
-import { snippetsOf } from '../developers/snippets-of.ts'
 import { Records } from '../domains/records.tsx'
 import { ActionButton, SmallAction } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Answer, Empty } from '../ui/answers.tsx'
+import { Answer } from '../ui/answers.tsx'
 import { TextInput } from '../ui/controls.ts'
 import { Copyable } from '../ui/copy.tsx'
 import { PagedTable } from '../ui/data-table.tsx'
@@ -28,18 +28,8 @@ import { words as webhookWords } from '../webhooks/words.ts'
 import { useWords } from '../words/define-words.ts'
 import { InboundDomainForm } from './inbound-domain-form.tsx'
 import { InboundStateMark } from './inbound-state.tsx'
+import { usernameSnippets } from './snippets.ts'
 import { words } from './words.ts'
-
-function usernameSnippets(domain: string) {
-  const body = { username: 'support' }
-  const { curl } = snippetsOf(
-    `/v1/inbound/domain/${domain}/username`,
-    'createInboundUsername',
-    body,
-  )
-  const { typescript } = snippetsOf('', 'createInboundUsername', { domain, ...body })
-  return { curl, typescript }
-}
 
 export function InboundDomainPage() {
   const { tenantId, client } = useTenant()
@@ -206,9 +196,9 @@ function Usernames({ domain }: { readonly domain: string }) {
           },
         ]}
         empty={
-          <Empty title={text.noUsernames} action={add} {...usernameSnippets(domain)}>
+          <EmptyList title={text.noUsernames} action={add} snippets={usernameSnippets(domain)}>
             {text.noUsernamesHelp}
-          </Empty>
+          </EmptyList>
         }
       />
       <Dialog title={text.addUsername} isOpen={isAdding} close={() => setAdding(false)}>

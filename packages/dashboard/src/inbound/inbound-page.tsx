@@ -3,10 +3,9 @@ import type { InboundMessage } from '@postrider/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
-import { snippetsOf } from '../developers/snippets-of.ts'
 import { ActionButton } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Button, Tabs } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -18,12 +17,8 @@ import { nameOf, toneOf } from './authentication.ts'
 import { InboundDomainForm } from './inbound-domain-form.tsx'
 import { inboundTabs } from './inbound-search.ts'
 import { InboundStateMark } from './inbound-state.tsx'
+import { inboundSnippets } from './snippets.ts'
 import { words } from './words.ts'
-
-const snippets = snippetsOf('/v1/inbound/domain', 'configureInboundRouting', {
-  domain: 'in.example.com',
-  url: 'https://hooks.example.com/inbound',
-})
 
 export function InboundPage() {
   const text = useWords(words)
@@ -130,17 +125,17 @@ function Messages() {
           },
         ]}
         empty={
-          <Empty
+          <EmptyList
             title={text.noMessages}
             action={
               <Button component={Link} to={`/t/${tenantId}/inbound?tab=domains`}>
                 {text.toDomains}
               </Button>
             }
-            {...snippets}
+            snippets={inboundSnippets()}
           >
             {text.noMessagesHelp}
-          </Empty>
+          </EmptyList>
         }
       />
     </Card>
@@ -218,9 +213,9 @@ function Domains() {
           },
         ]}
         empty={
-          <Empty title={text.noDomains} action={add} {...snippets}>
+          <EmptyList title={text.noDomains} action={add} snippets={inboundSnippets()}>
             {text.noDomainsHelp}
-          </Empty>
+          </EmptyList>
         }
       />
       <Dialog title={text.addDomain} isOpen={isAdding} close={close}>

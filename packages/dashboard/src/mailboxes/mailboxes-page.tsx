@@ -5,8 +5,9 @@ import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { ConnectMailbox } from '../oauth/connect.tsx'
 import { ActionButton } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Answer, Empty } from '../ui/answers.tsx'
+import { Answer } from '../ui/answers.tsx'
 import { DataTable } from '../ui/data-table.tsx'
 import { Card, Page, Row } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
@@ -58,9 +59,9 @@ export function MailboxesPage() {
         <Answer query={mailboxes}>
           {(found) =>
             found.length === 0 ? (
-              <Empty title={text.noMailboxes} action={add} {...imapSnippets(location.origin)}>
+              <EmptyList title={text.noMailboxes} action={add} snippets={imapSnippets()}>
                 {text.noMailboxesHelp}
-              </Empty>
+              </EmptyList>
             ) : (
               <Mailboxes mailboxes={found} />
             )

@@ -6,8 +6,8 @@ import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
 import { ConnectMailbox } from '../oauth/connect.tsx'
 import { ActionButton } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Sparkline } from '../ui/bar-chart.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Card, Page, Row } from '../ui/page.tsx'
@@ -106,9 +106,9 @@ export function MailersPage() {
             params: { tenantId, mailerId: row.mailer_id },
           })}
           empty={
-            <Empty title={text.noMailers} action={add} {...smtpSnippets(location.origin)}>
+            <EmptyList title={text.noMailers} action={add} snippets={smtpSnippets()}>
               {text.noMailersHelp}
-            </Empty>
+            </EmptyList>
           }
         />
       </Card>

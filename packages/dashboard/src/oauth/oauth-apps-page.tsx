@@ -7,8 +7,9 @@ import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { words as mailerWords } from '../mailers/words.ts'
 import { ActionButton } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Answer, Empty } from '../ui/answers.tsx'
+import { Answer } from '../ui/answers.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Card, Fields, Page, Stack } from '../ui/page.tsx'
@@ -52,9 +53,9 @@ export function OAuthAppsPage() {
         {(found) =>
           found.apps.length === 0 ? (
             <Card isFlush>
-              <Empty title={text.noApps} action={add} {...appSnippets(location.origin)}>
+              <EmptyList title={text.noApps} action={add} snippets={appSnippets()}>
                 {text.noAppsHelp}
-              </Empty>
+              </EmptyList>
             </Card>
           ) : (
             <Stack>

@@ -5,7 +5,7 @@ import { usePages } from '../api/use-pages.ts'
 import { AuditFilters, Changes, useActiveAuditFilters } from '../audit/audit-filters.tsx'
 import { toAuditQuery } from '../audit/audit-search.ts'
 import { clientOf } from '../session/client.ts'
-import { Empty } from '../ui/answers.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { NothingMatches } from '../ui/filters.tsx'
@@ -14,6 +14,7 @@ import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useUserNames } from './names.ts'
+import { auditSnippets } from './snippets.ts'
 import { outcomeOf } from './states.ts'
 import { TenantLink } from './tenant-link.tsx'
 import { words } from './words.ts'
@@ -102,7 +103,9 @@ export function AuditPage() {
             filters.length > 0 ? (
               <NothingMatches filters={filters} />
             ) : (
-              <Empty title={text.noAudit}>{text.noAuditHelp}</Empty>
+              <EmptyList title={text.noAudit} snippets={auditSnippets()}>
+                {text.noAuditHelp}
+              </EmptyList>
             )
           }
           columns={columns}

@@ -3,7 +3,7 @@ import type { OperatedQueue, QueueKind } from '@postrider/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { usePages } from '../api/use-pages.ts'
 import { clientOf } from '../session/client.ts'
-import { Empty } from '../ui/answers.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { SegmentedControl } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
 import { Card, Page } from '../ui/page.tsx'
@@ -12,6 +12,7 @@ import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import { pageOfResult } from './find-page.ts'
+import { queueSnippets } from './snippets.ts'
 import { queueTone } from './states.ts'
 import { TenantLink } from './tenant-link.tsx'
 import { words } from './words.ts'
@@ -53,9 +54,9 @@ export function QueuesPage() {
           pages={pages}
           label={text.queues}
           empty={
-            <Empty title={text.noQueues}>
+            <EmptyList title={text.noQueues} snippets={queueSnippets()}>
               {kind === undefined ? text.noQueuesHelp : text.noQueuesOfKind}
-            </Empty>
+            </EmptyList>
           }
           rowKey={idOf}
           link={(queue) =>

@@ -8,8 +8,8 @@ import { CreateKey } from '../developers/create-key.tsx'
 import { KeyMode } from '../developers/key-mode.tsx'
 import { SmallAction } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Button } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Confirm } from '../ui/dialog.tsx'
@@ -19,6 +19,7 @@ import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
+import { tenantKeySnippets } from './snippets.ts'
 import { keyTones, stateOfKey } from './states.ts'
 import { words } from './words.ts'
 
@@ -102,21 +103,19 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
         ) : null,
     },
   ]
+  const create = (
+    <SmallAction operation="createApiKey" onClick={() => setOpen(true)}>
+      {text.newKey}
+    </SmallAction>
+  )
   return (
-    <Card
-      title={text.keys}
-      note={text.keysNote}
-      isFlush
-      actions={
-        <SmallAction operation="createApiKey" onClick={() => setOpen(true)}>
-          {text.newKey}
-        </SmallAction>
-      }
-    >
+    <Card title={text.keys} note={text.keysNote} isFlush actions={create}>
       <PagedTable
         pages={pages}
         label={text.keys}
-        empty={<Empty title={text.noKeys} />}
+        empty={
+          <EmptyList title={text.noKeys} action={create} snippets={tenantKeySnippets(tenantId)} />
+        }
         columns={columns}
         rowKey={({ key_id }) => key_id}
       />

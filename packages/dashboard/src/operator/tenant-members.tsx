@@ -3,12 +3,13 @@ import { Link } from '@tanstack/react-router'
 import { usePages } from '../api/use-pages.ts'
 import { words as frameWords } from '../app/words.ts'
 import { clientOf } from '../session/client.ts'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { PagedTable } from '../ui/data-table.tsx'
 import { Card } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { useWords } from '../words/define-words.ts'
+import { userSnippets } from './snippets.ts'
 import { words } from './words.ts'
 
 export function TenantMembers({ tenantId }: { readonly tenantId: string }) {
@@ -20,6 +21,11 @@ export function TenantMembers({ tenantId }: { readonly tenantId: string }) {
     name: 'members',
     list: (page, options) => clientOf(tenantId).listMembers(page, options),
   })
+  const inviteLink = may('createUser') && (
+    <Link to="/operator/users" search={{ invite: tenantId }}>
+      {text.inviteMember}
+    </Link>
+  )
   return (
     <Card
       title={text.members}
@@ -30,18 +36,16 @@ export function TenantMembers({ tenantId }: { readonly tenantId: string }) {
           <Link to="/t/$tenantId/settings" params={{ tenantId }}>
             {text.changeMembers}
           </Link>
-          {may('createUser') && (
-            <Link to="/operator/users" search={{ invite: tenantId }}>
-              {text.inviteMember}
-            </Link>
-          )}
+          {inviteLink}
         </>
       }
     >
       <PagedTable
         pages={pages}
         label={text.members}
-        empty={<Empty title={text.noMembers} />}
+        empty={
+          <EmptyList title={text.noMembers} action={inviteLink} snippets={userSnippets(tenantId)} />
+        }
         rowKey={({ user_id }) => user_id}
         columns={[
           { key: 'name', head: text.name, isTitle: true, cell: ({ name }) => name },

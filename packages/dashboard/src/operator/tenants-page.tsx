@@ -4,10 +4,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { usePages } from '../api/use-pages.ts'
-import { withClient } from '../developers/snippets-of.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
-import { Empty } from '../ui/answers.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { TextInput } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
 import { NothingMatches } from '../ui/filters.tsx'
@@ -16,6 +15,7 @@ import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { NewTenant } from './new-tenant.tsx'
+import { tenantSnippets } from './snippets.ts'
 import { tenantTones } from './states.ts'
 import { TenantUsage } from './tenant-usage.tsx'
 import { words } from './words.ts'
@@ -62,14 +62,9 @@ export function TenantsPage() {
           label={text.tenants}
           empty={
             name === undefined ? (
-              <Empty
-                title={text.noTenants}
-                action={create}
-                curl={createByCurl}
-                typescript={createByClient}
-              >
+              <EmptyList title={text.noTenants} action={create} snippets={tenantSnippets()}>
                 {text.noTenantsHelp}
-              </Empty>
+              </EmptyList>
             ) : (
               <NothingMatches
                 filters={[{ name: text.namePart, value: name, drop: () => find('') }]}
@@ -118,13 +113,3 @@ export function TenantsPage() {
     </Page>
   )
 }
-
-const createByCurl = `curl -X POST ${location.origin}/admin/v1/tenants \\
-  -H "Authorization: Bearer $POSTRIDER_ADMIN_TOKEN" \\
-  -H "Content-Type: application/json" \\
-  -d '{"name": "Shop"}'`
-
-const createByClient = withClient(
-  "const { tenant_id, api_key } = await postrider.createTenant({ name: 'Shop' })",
-  'POSTRIDER_ADMIN_TOKEN',
-)

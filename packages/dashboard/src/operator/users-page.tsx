@@ -9,9 +9,9 @@ import { usePages } from '../api/use-pages.ts'
 import { words as frameWords } from '../app/words.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { clientOf } from '../session/client.ts'
+import { EmptyList } from '../session/empty-list.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { ActionIcon } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Confirm } from '../ui/dialog.tsx'
@@ -21,6 +21,7 @@ import { Time } from '../ui/time.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useTenantNames } from './names.ts'
+import { userSnippets } from './snippets.ts'
 import { EditUser, InviteUser } from './user-form.tsx'
 import { words } from './words.ts'
 
@@ -121,25 +122,22 @@ export function UsersPage() {
         ) : null,
     },
   ]
-  return (
-    <Page
-      title={text.users}
-      lead={text.usersLead}
-      actions={
-        <ActionButton
-          operation="createUser"
-          leftSection={<Plus size={15} aria-hidden />}
-          onClick={open}
-        >
-          {text.invite}
-        </ActionButton>
-      }
+  const add = (
+    <ActionButton
+      operation="createUser"
+      leftSection={<Plus size={15} aria-hidden />}
+      onClick={open}
     >
+      {text.invite}
+    </ActionButton>
+  )
+  return (
+    <Page title={text.users} lead={text.usersLead} actions={pages.entries?.length !== 0 && add}>
       <Card isFlush>
         <PagedTable
           pages={pages}
           label={text.users}
-          empty={<Empty title={text.noUsers} />}
+          empty={<EmptyList title={text.noUsers} action={add} snippets={userSnippets()} />}
           columns={columns}
           rowKey={({ user_id }) => user_id}
         />

@@ -5,11 +5,11 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
-import { snippetsOf } from '../developers/snippets-of.ts'
 import { logLinks, useLogColumns } from '../emails/log-columns.tsx'
 import { ActionButton } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Answer, Empty, Failure } from '../ui/answers.tsx'
+import { Answer, Failure } from '../ui/answers.tsx'
 import { Button, Switch, Textarea } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
 import { Card, Page, Stack } from '../ui/page.tsx'
@@ -17,6 +17,7 @@ import { RequiredInput } from '../ui/required-input.tsx'
 import { Time } from '../ui/time.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
+import { protectionSnippets } from './snippets.ts'
 import { words } from './words.ts'
 
 export function ProtectionPage() {
@@ -39,10 +40,6 @@ export function ProtectionPage() {
     </Page>
   )
 }
-
-const rules = { enabled: true, threshold: 80, blocked_domains: ['phish.example.com'] }
-const { curl, typescript } = snippetsOf('/v1/phishing', 'updatePhishingSettings', rules)
-const snippets = { curl: curl.replace('curl', 'curl -X PUT'), typescript }
 
 /** The newest; all of them are a view of the emails. */
 function Stopped() {
@@ -85,17 +82,17 @@ function Stopped() {
           accepted,
         ]}
         empty={
-          <Empty
+          <EmptyList
             title={text.noStopped}
             action={
               <Button component={Link} to={`/t/${tenantId}/emails`}>
                 {text.showEmails}
               </Button>
             }
-            {...snippets}
+            snippets={protectionSnippets()}
           >
             {text.noStoppedHelp}
-          </Empty>
+          </EmptyList>
         }
       />
     </Card>

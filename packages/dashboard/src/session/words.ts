@@ -8,6 +8,12 @@ export const words = defineWords(
     closed: 'This page is closed to you',
     closedHelp: 'Your role does not include it. Whoever invited you can change your role.',
     toStart: 'To the start',
+    needsScope: (scope: string) => `As a program, with a key that has the scope “${scope}”.`,
+    needsAll: 'As a program, with a key that may do everything.',
+    needsToken: 'As a program, with the token of the operator.',
+    makeKey: 'Create such a key',
+    ownHost: (host: string) =>
+      `Put a server of your own in place of ${host}: it has to be reachable.`,
   },
   {
     notForRole: 'Ihre Rolle schließt das nicht ein.',
@@ -16,5 +22,11 @@ export const words = defineWords(
     closedHelp:
       'Ihre Rolle schließt sie nicht ein. Wer Sie eingeladen hat, kann Ihre Rolle ändern.',
     toStart: 'Zum Anfang',
+    needsScope: (scope) => `Als Programm, mit einem Schlüssel, der das Recht „${scope}“ hat.`,
+    needsAll: 'Als Programm, mit einem Schlüssel, der alles darf.',
+    needsToken: 'Als Programm, mit dem Token des Betreibers.',
+    makeKey: 'So einen Schlüssel erzeugen',
+    ownHost: (host) =>
+      `Setzen Sie einen eigenen Server anstelle von ${host} ein: er muss erreichbar sein.`,
   },
 )

@@ -6,8 +6,8 @@ import { memberRoles } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { ActionButton, SmallAction } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Button, Checkbox, Select } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
@@ -17,6 +17,7 @@ import { RequiredInput } from '../ui/required-input.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
+import { memberSnippets } from './snippets.ts'
 import { words } from './words.ts'
 
 export function Members() {
@@ -84,9 +85,9 @@ export function Members() {
         columns={columns}
         rowKey={({ user_id }) => user_id}
         empty={
-          <Empty title={text.noMembers} action={invite}>
+          <EmptyList title={text.noMembers} action={invite} snippets={memberSnippets()}>
             {text.noMembersHelp}
-          </Empty>
+          </EmptyList>
         }
       />
       <Dialog title={text.invite} isOpen={isInviting} close={() => setInviting(false)}>

@@ -6,8 +6,8 @@ import { usePages } from '../api/use-pages.ts'
 import { AuditFilters, useActiveAuditFilters } from '../audit/audit-filters.tsx'
 import { toAuditQuery } from '../audit/audit-search.ts'
 import { ClosedPage } from '../session/closed-page.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Tabs } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
 import { NothingMatches } from '../ui/filters.tsx'
@@ -17,6 +17,7 @@ import { UsageCard } from '../usage/usage-card.tsx'
 import { useWords } from '../words/define-words.ts'
 import { Members } from './members.tsx'
 import { readSettingsSearch, settingsTabs } from './settings-search.ts'
+import { auditSnippets } from './snippets.ts'
 import { words } from './words.ts'
 
 export function SettingsPage() {
@@ -134,7 +135,9 @@ function Audit() {
             filters.length > 0 ? (
               <NothingMatches filters={filters} />
             ) : (
-              <Empty title={text.noAudit}>{text.noAuditHelp}</Empty>
+              <EmptyList title={text.noAudit} snippets={auditSnippets()}>
+                {text.noAuditHelp}
+              </EmptyList>
             )
           }
         />

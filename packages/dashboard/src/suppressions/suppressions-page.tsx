@@ -7,10 +7,9 @@ import { suppressionReasons } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
 import { useSearchChange } from '../app/use-search-change.ts'
-import { snippetsOf } from '../developers/snippets-of.ts'
 import { ActionButton, SmallAction } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Select, TextInput } from '../ui/controls.ts'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Confirm } from '../ui/dialog.tsx'
@@ -23,12 +22,8 @@ import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { AddSuppression } from './add-suppression.tsx'
 import { ImportSuppressions } from './import-suppressions.tsx'
+import { suppressionSnippets } from './snippets.ts'
 import { words } from './words.ts'
-
-const snippets = snippetsOf('/v1/suppressions', 'addSuppression', {
-  email: 'ada@example.com',
-  note: 'Asked by telephone',
-})
 
 export function SuppressionsPage() {
   const text = useWords(words)
@@ -108,9 +103,9 @@ export function SuppressionsPage() {
             filters.length > 0 ? (
               <NothingMatches filters={filters} />
             ) : (
-              <Empty title={text.noSuppressions} action={add} {...snippets}>
+              <EmptyList title={text.noSuppressions} action={add} snippets={suppressionSnippets()}>
                 {text.noSuppressionsHelp}
-              </Empty>
+              </EmptyList>
             )
           }
         />

@@ -2,22 +2,16 @@
 import type { ListedTemplate } from '@postrider/client'
 import { useNavigate } from '@tanstack/react-router'
 import { usePages } from '../api/use-pages.ts'
-import { snippetsOf } from '../developers/snippets-of.ts'
 import { ActionButton } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Copyable } from '../ui/copy.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Card, Page } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
+import { templateSnippets } from './snippets.ts'
 import { words } from './words.ts'
-
-const snippets = snippetsOf('/v1/templates', 'createTemplate', {
-  name: 'Receipt',
-  subject: 'Order {{ order_id }}',
-  content: [{ type: 'text/html', value: '<p>Thank you, {{ name }}.</p>' }],
-})
 
 export function TemplatesPage() {
   const text = useWords(words)
@@ -51,9 +45,9 @@ export function TemplatesPage() {
           })}
           linkLabel={({ name }) => name}
           empty={
-            <Empty title={text.noTemplates} action={add} {...snippets}>
+            <EmptyList title={text.noTemplates} action={add} snippets={templateSnippets()}>
               {text.noTemplatesHelp}
-            </Empty>
+            </EmptyList>
           }
         />
       </Card>

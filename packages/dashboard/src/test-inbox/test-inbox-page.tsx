@@ -11,8 +11,8 @@ import { logLinks, useLogColumns } from '../emails/log-columns.tsx'
 import { tellFacts } from '../emails/tell-facts.ts'
 import { words as emailWords } from '../emails/words.ts'
 import { ActionButton } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Card, Page } from '../ui/page.tsx'
 import { useWords } from '../words/define-words.ts'
@@ -60,9 +60,9 @@ export function TestInboxPage() {
           rowKey={keyOf}
           {...logLinks(tenantId)}
           empty={
-            <Empty title={text.noMail} action={create} {...testSnippets(location.origin, from)}>
+            <EmptyList title={text.noMail} action={create} snippets={testSnippets(from)}>
               {text.noMailHelp}
-            </Empty>
+            </EmptyList>
           }
         />
       </Card>

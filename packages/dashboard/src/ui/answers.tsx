@@ -104,6 +104,8 @@ export function Empty(o: {
   readonly action?: ReactNode
   readonly curl?: string
   readonly typescript?: string
+  /** What the lines need to work. */
+  readonly note?: ReactNode
 }) {
   const text = useWords(words)
   return (
@@ -111,6 +113,7 @@ export function Empty(o: {
       <h2>{o.title}</h2>
       {o.children !== undefined && <div className={classes.about}>{o.children}</div>}
       {o.action !== undefined && <div className={classes.action}>{o.action}</div>}
+      {o.note !== undefined && <div className={classes.about}>{o.note}</div>}
       {o.curl !== undefined && (
         <Tabs defaultValue="curl" className={classes.snippets}>
           <Tabs.List>
