@@ -9,6 +9,8 @@ import {
 } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
 import { readAuditSearch } from '../audit/audit-search.ts'
+import { readDevelopersSearch } from '../developers/developers-search.ts'
+import { readDomainSearch } from '../domains/domain-search.ts'
 import { readEmailSearch } from '../email/email-search.ts'
 import { readEmailsSearch } from '../emails/emails-search.ts'
 import { readLiveSearch } from '../events/live-search.ts'
@@ -205,6 +207,7 @@ const template = createRoute({
 const developers = createRoute({
   getParentRoute: () => tenantRoute,
   path: '/developers',
+  validateSearch: readDevelopersSearch,
   component: lazyRouteComponent(
     () => import('../developers/developers-page.tsx'),
     'DevelopersPage',
@@ -241,6 +244,7 @@ const email = createRoute({
 const domains = createRoute({
   getParentRoute: () => tenantRoute,
   path: '/domains',
+  validateSearch: readDomainSearch,
   component: lazyRouteComponent(() => import('../domains/domains-page.tsx'), 'DomainsPage'),
 })
 

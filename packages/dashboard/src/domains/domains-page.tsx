@@ -1,16 +1,15 @@
 /** The sending domains of the tenant. */
 import type { RelayKind } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { relayKinds } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import { usePages } from '../api/use-pages.ts'
-import { snippetsOf } from '../developers/snippets-of.ts'
 import { ActionButton } from '../session/action-button.tsx'
+import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty } from '../ui/answers.tsx'
 import { Select } from '../ui/controls.ts'
 import { PagedTable } from '../ui/data-table.tsx'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
@@ -19,18 +18,19 @@ import { RequiredInput } from '../ui/required-input.tsx'
 import { Time } from '../ui/time.tsx'
 import { useWords } from '../words/define-words.ts'
 import { DomainStateMark } from './domain-state.tsx'
+import { domainSnippets } from './snippets.ts'
 import { words } from './words.ts'
-
-const snippets = snippetsOf('/v1/domain', 'addDomain', {
-  domain: 'mail.example.com',
-  relay: 'sparkpost',
-})
 
 export function DomainsPage() {
   const text = useWords(words)
-  const { tenantId, client } = useTenant()
+  const { tenantId, client, may } = useTenant()
+  const { relay } = useSearch({ from: '/shell/t/$tenantId/domains' })
+  const navigate = useNavigate()
   const [isAdding, setAdding] = useState(false)
-  const close = () => setAdding(false)
+  const close = () => {
+    setAdding(false)
+    if (relay !== undefined) void navigate({ to: '.', search: {}, replace: true })
+  }
   const pages = usePages({
     key: [tenantId, 'domains'],
     name: 'domains',
@@ -90,25 +90,35 @@ export function DomainsPage() {
             },
           ]}
           empty={
-            <Empty title={text.noDomains} action={add} {...snippets}>
+            <EmptyList title={text.noDomains} action={add} snippets={domainSnippets()}>
               {text.noDomainsHelp}
-            </Empty>
+            </EmptyList>
           }
         />
       </Card>
-      <Dialog title={text.add} isOpen={isAdding} close={close}>
-        <AddDomain close={close} />
+      <Dialog
+        title={text.add}
+        isOpen={isAdding || (relay !== undefined && may('addDomain'))}
+        close={close}
+      >
+        <AddDomain relay={relay ?? 'sparkpost'} close={close} />
       </Dialog>
     </Page>
   )
 }
 
-function AddDomain({ close }: { readonly close: () => void }) {
+function AddDomain({
+  relay: first,
+  close,
+}: {
+  readonly relay: RelayKind
+  readonly close: () => void
+}) {
   const text = useWords(words)
   const { tenantId, client } = useTenant()
   const navigate = useNavigate()
   const [domain, setDomain] = useState('')
-  const [relay, setRelay] = useState<RelayKind>('sparkpost')
+  const [relay, setRelay] = useState(first)
   const add = useMutation({
     mutationFn: async () => {
       // It is nobody's account: there is nothing that a person would have to know before.
@@ -116,7 +126,6 @@ function AddDomain({ close }: { readonly close: () => void }) {
       return (await client.addDomain({ domain: domain.trim(), relay })).domain
     },
     async onSuccess(made) {
-      close()
       await queryClient.invalidateQueries({ queryKey: [tenantId] })
       await navigate({
         to: '/t/$tenantId/domains/$domain',

@@ -1,5 +1,6 @@
 /** A checklist until the first event was received; a reader who wants no webhook hides it before. */
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState, useSyncExternalStore } from 'react'
 import { readSetting, subscribeSettings, writeSetting } from '../app/settings.ts'
 import { TestMail } from '../emails/test-mail.tsx'
@@ -17,7 +18,7 @@ import { words } from './words.ts'
 
 interface Step {
   readonly name: string
-  readonly help: string
+  readonly help: ReactNode
   readonly isDone: boolean
   readonly action: ReactNode
 }
@@ -54,7 +55,14 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
   const steps: readonly Step[] = [
     {
       name: text.stepMailer,
-      help: text.stepMailerHelp,
+      help: (
+        <>
+          {text.stepMailerHelp}{' '}
+          <Link to="/t/$tenantId/domains" params={{ tenantId }} search={{ relay: 'simulator' }}>
+            {text.stepSimulator}
+          </Link>
+        </>
+      ),
       isDone: found.hasMailer,
       action: (
         <ActionButton size="xs" operation="configureSMTP" onClick={() => setOpen('mailer')}>
