@@ -1,10 +1,10 @@
 /** What a received message says. It is somebody else's: text as text, HTML in a frame that runs nothing. */
 import { type InboundMessage, PostriderError } from '@postrider/client'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { SmallAction } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
-import { Empty, Failure } from '../ui/answers.tsx'
+import { Empty, Failure, Waiting } from '../ui/answers.tsx'
 import { CodeBlock } from '../ui/copy.tsx'
 import { DataTable } from '../ui/data-table.tsx'
 import { MailFrame, type MailWidth, WidthChoice } from '../ui/mail-frame.tsx'
@@ -133,6 +133,7 @@ export function Preview({ inboundId }: { readonly inboundId: string }) {
   const text = useWords(words)
   const { tenantId } = useTenant()
   const [width, setWidth] = useState<MailWidth>('desktop')
+  const kept = useKept(inboundId)
   const query = new URLSearchParams({ tenant: tenantId })
   return (
     <Card
@@ -141,13 +142,32 @@ export function Preview({ inboundId }: { readonly inboundId: string }) {
       actions={<WidthChoice width={width} set={setWidth} />}
       isFlush
     >
-      <MailFrame
-        title={text.preview}
-        width={width}
-        src={`/ui/api/v1/inbound/messages/${encodeURIComponent(inboundId)}/preview?${query}`}
-      />
+      {kept.error ? (
+        <NotLoaded error={kept.error} />
+      ) : kept.data === undefined ? (
+        <Waiting />
+      ) : (
+        <MailFrame
+          title={text.preview}
+          width={width}
+          src={`/ui/api/v1/inbound/messages/${encodeURIComponent(inboundId)}/preview?${query}`}
+        />
+      )}
     </Card>
   )
+}
+
+/** Whether its bytes are still there: no page is told what a frame was answered. Nothing of them is read. */
+function useKept(inboundId: string) {
+  const { tenantId, client } = useTenant()
+  return useQuery({
+    queryKey: [tenantId, 'inbound-message', inboundId, 'kept'],
+    staleTime: Number.POSITIVE_INFINITY,
+    async queryFn({ signal }) {
+      for await (const _ of await client.getRawInboundMessage(inboundId, { signal })) break
+      return true
+    },
+  })
 }
 
 /** The record of a message stays for longer than its bytes. */
