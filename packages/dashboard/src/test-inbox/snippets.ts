@@ -11,7 +11,9 @@ export const testSnippets = (from: string) =>
       from: { email: from },
       to: [{ email: 'ada@example.com' }],
       subject: 'Hello',
-      content: [{ type: 'text/html', value: '<p>To <a href=https://example.com/>nobody</a>.</p>' }],
+      content: [
+        { type: 'text/html', value: '<p>To <a href="https://example.com/">nobody</a>.</p>' },
+      ],
       settings: { open_tracking: true, click_tracking: true },
     },
   })
