@@ -1,15 +1,25 @@
 /**
  * Chromium for tests: Debian's, or another one that CHROMIUM names. Names lead nowhere but to this machine.
+ *
+ * Tests run in the headless shell where there is one: a page takes it half of the processor time (measured over
+ * 25 screens). What only a whole browser does, such as connecting to hosts in advance, is tested in Chromium.
  */
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
-const program = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const WHOLE = '/usr/bin/chromium'
+const SHELL = '/usr/bin/chromium-headless-shell'
+const program = process.env.CHROMIUM ?? (existsSync(SHELL) ? SHELL : WHOLE)
+const wholeProgram = process.env.CHROMIUM ?? WHOLE
+
+const hindranceOf = (path: string): string | undefined =>
+  existsSync(path) ? undefined : `SKIPPED: there is no ${path}, install chromium`
 
 /** Why there can be no test in a browser; undefined where there can. Goes into the titles of tests. */
-export const browserHindrance = existsSync(program)
-  ? undefined
-  : `SKIPPED: there is no ${program}, install chromium`
+export const browserHindrance = hindranceOf(program)
+
+/** The same for `launchProfile`. */
+export const profileHindrance = hindranceOf(wholeProgram)
 
 const NO_BACKGROUND = '--disable-background-networking'
 const quiet = [
@@ -42,7 +52,7 @@ export async function launchBrowser(names: readonly string[] = []): Promise<Brow
  */
 export async function launchProfile(directory: string): Promise<BrowserContext> {
   return await chromium.launchPersistentContext(directory, {
-    executablePath: program,
+    executablePath: wholeProgram,
     args: [...quiet, '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
     ignoreDefaultArgs: [NO_BACKGROUND],
   })

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { browserHindrance, launchProfile } from '../browser.ts'
+import { launchProfile, profileHindrance } from '../browser.ts'
 import { createScene, type Scene } from './scene.ts'
 
 const serve = (onSocket: (socket: Socket) => void) =>
@@ -46,8 +46,8 @@ function hostile(): string {
   ].join('')
 }
 
-describe.skipIf(browserHindrance !== undefined)(
-  `previews ${browserHindrance ?? 'in a browser as people have it'}`,
+describe.skipIf(profileHindrance !== undefined)(
+  `previews ${profileHindrance ?? 'in a browser as people have it'}`,
   () => {
     const directory = mkdtempSync(join(tmpdir(), 'postrider-profile-'))
     let scene: Scene
