@@ -91,7 +91,7 @@ export async function makeHistory(url: string): Promise<void> {
     await client.query('drop trigger story_count on platform_counter_change')
     await client.query(
       `insert into platform_counter_change (tenant_id, at, counts)
-       select c.tenant_id, date_trunc('hour', now()) - h * interval '1 hour', c.counts
+       select c.tenant_id, date_trunc('hour', now()) - (h * 6 - floor(random() * 6)) * interval '10 minutes', c.counts
          from generate_series(1, 24 * 14) h
         cross join lateral (
           select extract(hour from now() - h * interval '1 hour') as hour

@@ -65,6 +65,11 @@ export const screens: readonly Screen[] = [
   { name: 'operator-audit', path: '/app/operator/audit', as: 'operator' },
 ]
 
+/** Not every story has an email, a mailer and so on. */
+export function isTold(path: string, ids: Story['ids']): boolean {
+  return [...path.matchAll(/\{(\w+)\}/g)].every(([, name = '']) => ids[name] !== undefined)
+}
+
 /** Ids of the story in place of their names. */
 export function fillIn(path: string, ids: Story['ids']): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => {

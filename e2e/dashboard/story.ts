@@ -24,6 +24,10 @@ import { makeHistory, moveBack, recordCounts } from './past.ts'
 import { createScene, type Person, type Scene } from './scene.ts'
 import { sendTestMail } from './test-mail.ts'
 
+/** `empty`: people, and nothing sent. `many`: lists of 10,000. `fire`: no mailer gets its mail out any more. */
+export const storyKinds = ['ordinary', 'empty', 'many', 'fire'] as const
+export type StoryKind = (typeof storyKinds)[number]
+
 export interface Story {
   readonly scene: Scene
   readonly people: Readonly<
@@ -48,7 +52,10 @@ const events = {
   ...{ unsubscribe: true },
 }
 
-export async function createStory(say: (line: string) => void): Promise<Story> {
+export async function createStory(
+  say: (line: string) => void,
+  kind: StoryKind = 'ordinary',
+): Promise<Story> {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-story-'))
   const dns = await createDnsServer()
   const postgres = createPostgresServer({
@@ -84,7 +91,7 @@ export async function createStory(say: (line: string) => void): Promise<Story> {
       },
     })
     try {
-      const told = await tell({ scene, dns, inboundPort, databaseUrl: postgres.url, say })
+      const told = await tell({ scene, dns, inboundPort, databaseUrl: postgres.url, say, kind })
       const destroy = async () => {
         await scene.destroy()
         await clean()
@@ -106,12 +113,14 @@ interface Telling {
   readonly inboundPort: number
   readonly databaseUrl: string
   readonly say: (line: string) => void
+  readonly kind: StoryKind
 }
 
 async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
-  const { scene, dns, databaseUrl, say } = o
+  const { scene, dns, databaseUrl, say, kind } = o
   const { tenant } = scene
   const { client } = tenant
+  if (kind === 'empty') return { people: await invite(scene), ids: { tenant: tenant.tenantId } }
   for (const name of ['smtp', 'login', 'rechnung', 'hooks', 'imap', 'mx'])
     dns.set(`${name}.${SHOP}`, 'A', ['127.0.0.1'])
   await recordCounts(databaseUrl)
@@ -155,6 +164,8 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
   await send(client, { count: 45, from: 'news' })
   const tested = await addTestMail(scene)
   await makeHistory(databaseUrl)
+  if (kind === 'many') await addMany(client)
+  if (kind === 'fire') await setOnFire(client, shop)
   return {
     people,
     ids: {
@@ -167,6 +178,29 @@ async function tell(o: Telling): Promise<Pick<Story, 'people' | 'ids'>> {
       stranger: scene.stranger.tenantId,
     },
   }
+}
+
+/** To a mailer with a limit: most of it waits. */
+async function addMany(client: Postrider): Promise<void> {
+  const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
+  const lines = numbers(10_000).map((n) => `member${n}@example.com,bounced\n`)
+  await client.importSuppressions(`email,reason\n${lines.join('')}`)
+  for (const email of numbers(10))
+    await client.sendEmail({
+      ...{ from: { email: `news@${SHOP}` }, subject: 'Autumn reading list' },
+      to: numbers(1_000).map((n) => ({ email: `reader${email * 1_000 + n}@example.net` })),
+      content: [{ type: 'text/plain', value: 'Hello.' }],
+    })
+}
+
+async function setOnFire(client: Postrider, shop: SmtpServer): Promise<void> {
+  shop.setScript(({ phase }) =>
+    phase === 'rcpt'
+      ? '554 5.7.1 Service unavailable; client host [192.0.2.7] blocked by a list of senders of unwanted mail; see https://lists.example.com/lookup?ip=192.0.2.7'
+      : undefined,
+  )
+  await send(client, { count: 60, from: 'orders' })
+  await waitUntilTried(client)
 }
 
 async function addTemplate(client: Postrider): Promise<string> {
