@@ -1,13 +1,17 @@
 /**
- * Every screen: nothing that axe-core finds (in `npm test` in one theme, by turns); in German on the narrowest phone
- * it fits. No complaint of the browser in any, and no word of another tenant.
+ * Every screen: nothing that axe-core finds (in `npm test` in one theme, by turns). In German it fits on the
+ * narrowest phone, and no cell of a table hides a word at any width. No complaint of the browser in any, and no word
+ * of another tenant.
  */
+import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { findBarriers } from './accessibility.ts'
+import { findCutCells, findCutInCurrentRow } from './cut-cells.ts'
 import { settle } from './scene.ts'
 import { describeTour } from './tour.ts'
 
-const NARROWEST = 320
+const NARROWEST = { width: 320, height: 640 }
+const WIDTHS = [1440, 768, 360]
 
 describeTour('screens', {
   open: {},
@@ -18,14 +22,26 @@ describeTour('screens', {
 })
 
 describeTour('screens', {
-  open: { width: NARROWEST, height: 640, language: 'de' },
-  title: 'fits on the narrowest phone, in German',
+  open: { ...NARROWEST, language: 'de' },
+  title: 'fits on the narrowest phone and hides no word of a table, in German',
   isByRouter: true,
   async check(page) {
     await settle(page)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
-      NARROWEST,
+      NARROWEST.width,
     )
     expect(await page.evaluate('document.documentElement.lang')).toBe('de')
+    if ((await page.getByRole('table').count()) > 0) await expectWholeCells(page)
   },
 })
+
+async function expectWholeCells(page: Page): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ ...NARROWEST, width })
+    expect(await findCutCells(page), `${width} px`).toEqual([])
+  }
+  await page.setViewportSize({ ...NARROWEST, width: 768 })
+  await page.keyboard.press('j')
+  expect(await findCutInCurrentRow(page)).toEqual([])
+  await page.setViewportSize(NARROWEST)
+}

@@ -72,8 +72,18 @@ function Sessions() {
       ),
     },
     { key: 'ip', head: text.address, cell: ({ ip }) => <code>{ip}</code> },
-    { key: 'created', head: text.loggedInAt, cell: ({ created_at }) => <Time at={created_at} /> },
-    { key: 'used', head: text.lastUsed, cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+    {
+      key: 'created',
+      head: text.loggedInAt,
+      width: '132px',
+      cell: ({ created_at }) => <Time at={created_at} />,
+    },
+    {
+      key: 'used',
+      head: text.lastUsed,
+      width: '132px',
+      cell: ({ last_used_at }) => <Time at={last_used_at} />,
+    },
     {
       key: 'end',
       head: '',

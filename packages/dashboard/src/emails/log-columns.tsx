@@ -14,13 +14,13 @@ export function useLogColumns() {
       head: text.recipient,
       width: 'minmax(0, 1.35fr)',
       isTitle: true,
-      cell: ({ email }) => <span title={email}>{email}</span>,
+      cell: ({ email }) => email,
     },
     subject: {
       key: 'subject',
       head: text.subject,
       width: 'minmax(0, 1.5fr)',
-      cell: ({ subject }) => <span title={subject}>{subject || text.noSubject}</span>,
+      cell: ({ subject }) => subject || text.noSubject,
     },
     accepted: {
       key: 'accepted',

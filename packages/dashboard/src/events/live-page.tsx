@@ -223,6 +223,8 @@ const Event = memo(function Event(o: {
   readonly choose: (id: string) => void
 }) {
   const { event } = o
+  const [recipient, reason] = [recipientOf(event), textOf(event, 'failed_reason')]
+  const at = textOf(event, 'event_at')
   return (
     <div className={classes.event} data-chosen={o.isChosen || undefined}>
       <button type="button" aria-pressed={o.isChosen} onClick={() => o.choose(event.event_id)}>
@@ -230,10 +232,14 @@ const Event = memo(function Event(o: {
           <EventMark event={event} />
           {isTest(event) && <TestMark isQuiet />}
         </span>
-        <span className={classes.recipient}>{recipientOf(event)}</span>
-        <span className={classes.reason}>{textOf(event, 'failed_reason')}</span>
+        <span className={classes.recipient} title={recipient}>
+          {recipient}
+        </span>
+        <span className={classes.reason} title={reason}>
+          {reason}
+        </span>
       </button>
-      <Time at={textOf(event, 'event_at') || null} />
+      {at !== '' && <Time at={at} />}
     </div>
   )
 })

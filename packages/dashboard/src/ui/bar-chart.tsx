@@ -22,7 +22,7 @@ export interface Bar {
 
 const height = 190
 const margin = { top: 10, right: 4, bottom: 24, left: 40 }
-const labelWidth = 72
+const labelWidths = { hour: 48, day: 72 }
 
 export function BarChart(o: {
   readonly label: string
@@ -43,6 +43,8 @@ export function BarChart(o: {
   const totals = o.series.map((_, at) => sum(o.bars.map(({ values }) => values[at] ?? 0)))
   const ticks = axisTicks(Math.max(0, ...o.bars.map(({ values }) => sum(values))), 3)
   const top = ticks.at(-1) ?? 1
+  const labelWidth = labelWidths[o.interval]
+  const isEmpty = sum(totals) === 0
   const inner = {
     width: Math.max(0, width - margin.left - margin.right),
     height: height - margin.top - margin.bottom,
@@ -127,7 +129,17 @@ export function BarChart(o: {
             onPointerLeave={() => setChosen(undefined)}
             onBlur={() => setChosen(undefined)}
           >
-            {ticks.map((tick) => (
+            {isEmpty && (
+              <text
+                className={classes.none}
+                x={margin.left + inner.width / 2}
+                y={margin.top + inner.height / 2}
+                textAnchor="middle"
+              >
+                {text.nothingThen}
+              </text>
+            )}
+            {(isEmpty ? [0] : ticks).map((tick) => (
               <g key={tick}>
                 <line
                   className={classes.grid}

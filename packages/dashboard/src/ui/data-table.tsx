@@ -2,18 +2,29 @@
  * A list of rows under headings. Each row leads to a page of its own; `j`, `k` and Enter go through them.
  * On a narrow screen a row is a block, with its headings beside the values. Long lists draw only what is
  * seen.
+ *
+ * A value has two lines. What does not fit is told under the pointer, and the row in focus shows all of it.
  */
 import { Button } from '@mantine/core'
 import { Link, type LinkProps, useLocation, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import {
+  createElement,
+  Fragment,
+  type ReactNode,
+  type SyntheticEvent,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import type { Pages } from '../api/use-pages.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import { Failure, Waiting } from './answers.tsx'
 import classes from './data-table.module.css'
 import { useKeys } from './keys.ts'
-import { narrowQuery, useMedia } from './table-fit.ts'
+import { fitQueries, useMedia } from './table-fit.ts'
 import { words } from './words.ts'
 
 export interface Column<Row> {
@@ -26,9 +37,9 @@ export interface Column<Row> {
   readonly align?: 'end'
   /** The first line of the block on a narrow screen, without its heading. */
   readonly isTitle?: boolean
-  /** Shown as a whole, in several lines where it is long. Else what does not fit is cut off. */
+  /** Shown as a whole, in as many lines as it takes. */
   readonly isWrapped?: boolean
-  /** Left out on a narrow screen. */
+  /** Left out where not all columns have room. */
   readonly isMinor?: boolean
 }
 
@@ -59,9 +70,9 @@ export function DataTable<Row>(o: {
   readonly linkLabel?: (row: Row) => string
 }) {
   const text = useWords(words)
-  const templateOf = (columns: readonly Column<Row>[]) =>
-    columns.map(({ width }) => width ?? 'minmax(0, 1fr)').join(' ')
-  const isNarrow = useMedia(narrowQuery(o.columns))
+  const fit = fitQueries(o.columns)
+  const isNarrow = useMedia(fit.narrow)
+  const isMajor = useMedia(fit.minor)
   const navigate = useNavigate()
   const [current, setCurrent] = useState(-1)
   const list = useRef<HTMLDivElement>(null)
@@ -103,10 +114,14 @@ export function DataTable<Row>(o: {
       role="table"
       aria-label={o.label}
       aria-rowcount={o.rows.length + 1}
+      onPointerOver={tellWhole}
       data-narrow={isNarrow || undefined}
+      data-major={isMajor || undefined}
       style={{
-        ['--columns' as string]: templateOf(o.columns),
-        ['--major-columns' as string]: templateOf(o.columns.filter((one) => one.isMinor !== true)),
+        ['--columns' as string]: o.columns
+          .filter(({ isMinor }) => !(isMajor && isMinor))
+          .map(({ width }) => width ?? 'minmax(0, 1fr)')
+          .join(' '),
       }}
     >
       <div role="rowgroup">
@@ -173,10 +188,10 @@ export function DataTable<Row>(o: {
                       className={classes.link}
                       {...(o.linkLabel !== undefined && { 'aria-label': o.linkLabel(row) })}
                     >
-                      {column.cell(row)}
+                      {breakable(column.cell(row))}
                     </Link>
                   ) : (
-                    <div className={classes.value}>{column.cell(row)}</div>
+                    <div className={classes.value}>{breakable(column.cell(row))}</div>
                   )}
                 </div>
               ))}
@@ -186,6 +201,23 @@ export function DataTable<Row>(o: {
       </div>
     </div>
   )
+}
+
+/** An address goes on in the next line at its `@`, a name such as `MAIL_DELIVERED` between its words. */
+function breakable(content: ReactNode): ReactNode {
+  if (typeof content !== 'string') return content
+  const [first, ...more] = content.split(/(?=@)|(?<=[_/])/)
+  return createElement(Fragment, null, first, ...more.flatMap((one) => [createElement('wbr'), one]))
+}
+
+/** The title of a value is what it holds, where it shows less. */
+function tellWhole({ target }: SyntheticEvent): void {
+  const value = (target as Element).closest(`.${classes.value}, .${classes.link}`)
+  if (!(value instanceof HTMLElement)) return
+  const isCut = [value, ...value.querySelectorAll('*')].some(
+    (one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1,
+  )
+  value.title = isCut ? value.innerText : ''
 }
 
 /** A list of the service: its states, its rows, and more of them when the end is near. */

@@ -13,7 +13,7 @@ export interface StatEntry {
 
 export function Stats({ entries }: { readonly entries: readonly StatEntry[] }) {
   return (
-    <dl className={classes.stats}>
+    <dl className={classes.stats} data-count={entries.length}>
       {entries.map(({ name, value, note, link, isBad }) => (
         <div key={name} className={classes.stat}>
           <dt>{link === undefined ? name : <Link {...link}>{name}</Link>}</dt>
@@ -49,7 +49,7 @@ export function Shares(o: {
           >
             <rect width={(value / top) * 100} height="1" />
           </svg>
-          <span className={classes.shareName} title={name}>
+          <span className={classes.shareName}>
             {link === undefined ? name : <Link {...link}>{name}</Link>}
           </span>
           <span>{o.format(value)}</span>

@@ -1,4 +1,4 @@
-/** Whether the columns of a table have room beside each other, or each row is a block. */
+/** Whether the columns of a table have room beside each other, the minor ones too, or each row is a block. */
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
 
 interface Track {
@@ -18,13 +18,20 @@ const gap = 16
 const titleMin = 140
 const valueMin = 72
 
-/** The media query of widths at which the columns do not fit. */
-export function narrowQuery(columns: readonly Track[]): string {
-  const most = Math.min(
-    Math.max(phone, neededBy(columns.filter(({ isMinor }) => isMinor !== true))),
-    withoutNav,
-  )
-  const besideNav = neededBy(columns) + nav
+/**
+ * The media queries of widths at which the columns do not fit: first the minor ones are left out, then each row is
+ * a block.
+ */
+export function fitQueries(columns: readonly Track[]): { minor: string; narrow: string } {
+  return {
+    minor: queryBelow(neededBy(columns)),
+    narrow: queryBelow(neededBy(columns.filter(({ isMinor }) => isMinor !== true))),
+  }
+}
+
+function queryBelow(needed: number): string {
+  const most = Math.min(Math.max(phone, needed), withoutNav)
+  const besideNav = needed + nav
   const queries = [
     `(max-width: ${most}px)`,
     ...(besideNav > withoutNav
@@ -34,13 +41,24 @@ export function narrowQuery(columns: readonly Track[]): string {
   return queries.join(', ')
 }
 
+/** What is left is divided by shares: the column that is short of room first says how much that must be. */
 function neededBy(columns: readonly Track[]): number {
-  return columns.reduce((sum, column) => sum + leastOf(column) + gap, edges - gap)
+  const tracks = columns.map(readTrack)
+  const fixed = tracks.reduce((sum, { px }) => sum + px, 0)
+  const shares = tracks.reduce((sum, { share }) => sum + share, 0)
+  const perShare = Math.max(0, ...tracks.map(({ share, least }) => (share > 0 ? least / share : 0)))
+  return Math.ceil(fixed + shares * perShare + edges + gap * (columns.length - 1))
 }
 
-function leastOf({ width = '', isTitle }: Track): number {
-  const [, px] = /^(?:minmax\()?(\d+)px/.exec(width) ?? []
-  return px === undefined ? (isTitle === true ? titleMin : valueMin) : Number(px)
+function readTrack({ width = '1fr', isTitle }: Track) {
+  const [, share] = /([\d.]+)fr\)?$/.exec(width) ?? []
+  if (share === undefined) {
+    const [px] = /\d+(?=px\)?$)/.exec(width) ?? []
+    return { px: Number(px), share: 0, least: 0 }
+  }
+  const [, min] = /^minmax\(([1-9]\d*)px/.exec(width) ?? []
+  const least = min === undefined ? (isTitle === true ? titleMin : valueMin) : Number(min)
+  return { px: 0, share: Number(share), least }
 }
 
 export function useMedia(query: string): boolean {
