@@ -26,6 +26,7 @@ describeTour('screens', {
   title: 'fits on the narrowest phone and hides no word of a table, in German',
   isByRouter: true,
   async check(page) {
+    await page.setViewportSize(NARROWEST)
     await settle(page)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
       NARROWEST.width,
@@ -43,5 +44,4 @@ async function expectWholeCells(page: Page): Promise<void> {
   await page.setViewportSize({ ...NARROWEST, width: 768 })
   await page.keyboard.press('j')
   expect(await findCutInCurrentRow(page)).toEqual([])
-  await page.setViewportSize(NARROWEST)
 }
