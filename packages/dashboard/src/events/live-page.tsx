@@ -11,6 +11,7 @@ import { words as emailWords } from '../emails/words.ts'
 import { EmptyList } from '../session/empty-list.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Banner } from '../ui/banner.tsx'
+import { breakable } from '../ui/breakable.ts'
 import { Button, Select, TextInput } from '../ui/controls.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { type ActiveFilter, NothingMatches } from '../ui/filters.tsx'
@@ -233,7 +234,7 @@ const Event = memo(function Event(o: {
           {isTest(event) && <TestMark isQuiet />}
         </span>
         <span className={classes.recipient} title={recipient}>
-          {recipient}
+          {breakable(recipient)}
         </span>
         <span className={classes.reason} title={reason}>
           {reason}

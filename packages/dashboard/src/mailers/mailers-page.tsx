@@ -63,7 +63,13 @@ export function MailersPage() {
       width: 'minmax(0, 1.5fr)',
       cell: (row) => (row.config_type === 'domain' ? row.config.domain : row.email),
     },
-    { key: 'kind', head: text.kind, isWrapped: true, cell: (row) => text.kinds[row.config_type] },
+    {
+      key: 'kind',
+      head: text.kind,
+      width: 'minmax(0, 1.2fr)',
+      isWrapped: true,
+      cell: (row) => text.kinds[row.config_type],
+    },
     {
       key: 'state',
       head: text.state,

@@ -177,7 +177,7 @@ export function BarChart(o: {
                       />
                     )
                   })}
-                  {labelled.has(index) && x + labelWidth * 0.6 < width && (
+                  {labelled.has(index) && x + labelWidth * 0.8 < width && (
                     <text className={classes.tick} x={x} y={height - 6}>
                       {short(at)}
                     </text>

@@ -9,8 +9,6 @@ import { Button } from '@mantine/core'
 import { Link, type LinkProps, useLocation, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
 import {
-  createElement,
-  Fragment,
   type ReactNode,
   type SyntheticEvent,
   useEffect,
@@ -22,6 +20,7 @@ import type { Pages } from '../api/use-pages.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import { Failure, Waiting } from './answers.tsx'
+import { breakable } from './breakable.ts'
 import classes from './data-table.module.css'
 import { useKeys } from './keys.ts'
 import { fitQueries, useMedia } from './table-fit.ts'
@@ -201,13 +200,6 @@ export function DataTable<Row>(o: {
       </div>
     </div>
   )
-}
-
-/** An address goes on in the next line at its `@`, a name such as `MAIL_DELIVERED` between its words. */
-function breakable(content: ReactNode): ReactNode {
-  if (typeof content !== 'string') return content
-  const [first, ...more] = content.split(/(?=@)|(?<=[_/])/)
-  return createElement(Fragment, null, first, ...more.flatMap((one) => [createElement('wbr'), one]))
 }
 
 /** The title of a value is what it holds, where it shows less. */
