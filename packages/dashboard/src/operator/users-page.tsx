@@ -94,6 +94,7 @@ export function UsersPage() {
       key: 'created',
       head: text.created,
       width: '120px',
+      isMinor: true,
       cell: ({ created_at }) => <Time at={created_at} />,
     },
     {

@@ -12,10 +12,10 @@ it('leaves minor columns out first, also beside the navigation', () => {
     ...['150px', '130px', '130px', 'minmax(72px, 110px)'].map((width) => ({ width })),
     { width: 'minmax(0, 1fr)', isMinor: true },
   ]
-  // 140 + 150 + 130 + 130 + 110, four gaps and the edges; with the minor one, which has an equal share, 156 more.
+  // 100 + 150 + 130 + 130 + 110, four gaps and the edges; with the minor one, which has an equal share, 116 more.
   expect(fitQueries(columns)).toEqual({
-    narrow: '(max-width: 814px), (min-width: 1001px) and (max-width: 1046px)',
-    minor: '(max-width: 970px), (min-width: 1001px) and (max-width: 1202px)',
+    narrow: '(max-width: 774px), (min-width: 1001px) and (max-width: 1006px)',
+    minor: '(max-width: 890px), (min-width: 1001px) and (max-width: 1122px)',
   })
 })
 
@@ -24,10 +24,10 @@ it('counts what the shares of all columns make of the least of one', () => {
     { width: 'minmax(0, 1fr)', isTitle: true },
     { width: 'minmax(0, 2fr)' },
     { width: 'minmax(300px, 348px)' },
-    { width: 'minmax(60px, 0.5fr)' },
+    { width: 'minmax(40px, 0.5fr)' },
   ]
-  // 140 for one share of 3.5, 348, three gaps and the edges.
-  expect(fitQueries(columns).narrow).toMatch(/^\(max-width: 976px\)/)
+  // 100 for one share of 3.5, 348, three gaps and the edges.
+  expect(fitQueries(columns).narrow).toMatch(/^\(max-width: 836px\)/)
 })
 
 it('asks for no more than a page without navigation has', () => {

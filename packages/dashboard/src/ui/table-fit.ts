@@ -15,7 +15,7 @@ const nav = 232
 const edges = 90
 const gap = 16
 /** Of a column that takes what is left: less tells nothing. */
-const titleMin = 140
+const titleMin = 100
 const valueMin = 72
 
 /**
