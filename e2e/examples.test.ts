@@ -2,10 +2,12 @@
  * The examples of the OpenAPI description are what a running service is asked and answers. After a
  * change: `UPDATE_GOLDEN=1 npx vitest run e2e/examples.test.ts packages/server/test/openapi.db.test.ts`.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { eventNames, operations } from '@postrider/contract'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Postrider } from '@postrider/client'
+import { type ApiKeyScope, eventNames, type OperationId, operations } from '@postrider/contract'
 import { createDnsServer } from '@postrider/testkit'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { playEvents } from './examples/play-events.ts'
 import { onPath, playOperations } from './examples/play-operations.ts'
 import { createRecorder, type Recorder } from './examples/recorder.ts'
@@ -98,3 +100,80 @@ it('the examples equal the committed ones', () => {
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(committed, text)
   expect(readFileSync(committed, 'utf8')).toBe(text)
 })
+
+const DASHBOARD = fileURLToPath(new URL('../packages/dashboard/src', import.meta.url))
+/** What lines of the dashboard answer that name a server, a domain or an account of the reader's own. */
+const OF_ONES_OWN: Readonly<Partial<Record<OperationId, string>>> = {
+  configureSMTP: 'mailer_unreachable',
+  configureIMAP: 'url_unreachable',
+  registerWebhook: 'url_unreachable',
+  configureInboundRouting: 'url_unreachable',
+  addDomain: 'no_relay',
+  createInboundUsername: 'inbound_domain_not_found',
+}
+
+interface Lines {
+  readonly operation: OperationId
+  readonly curl: string
+  readonly needs?: 'all'
+}
+
+it('the lines under empty lists work with the key that is named beside them, and with no lesser one', async () => {
+  const { origin } = world.service()
+  vi.stubGlobal('location', { origin })
+  const operator = new Postrider({ apiKey: ADMIN_TOKEN, basePath: origin })
+  const { tenant_id: tenantId, api_key: whole } = await operator.createTenant({ name: 'Lines' })
+  const client = new Postrider({ apiKey: whole, basePath: origin })
+  await client.configureRelay({ kind: 'simulator' })
+  await client.addDomain({ domain: 'lines.example.com', relay: 'simulator' })
+  const keyOf = async (scopes: ApiKeyScope[], mode: 'live' | 'test') =>
+    (await client.createKey({ name: 'Lines', scopes, mode })).api_key
+  const { permissions } = (await import(`${DASHBOARD}/session/permissions.ts`)) as {
+    permissions: Partial<Record<OperationId, { readonly scope?: ApiKeyScope | 'all' }>>
+  }
+  const parameters: Readonly<Record<string, string>> = {
+    ...{ sendSnippets: 'news@lines.example.com', testSnippets: 'news@lines.example.com' },
+    ...{ usernameSnippets: 'lines.example.com', tenantKeySnippets: tenantId },
+  }
+  let tried = 0
+  for (const file of globSync('*/snippets.ts', { cwd: DASHBOARD })) {
+    const made: Record<string, (text?: string) => Lines> = await import(`${DASHBOARD}/${file}`)
+    for (const [name, make] of Object.entries(made)) {
+      const { operation, curl, needs } = make(parameters[name])
+      const scope = needs ?? permissions[operation]?.scope
+      const mode = curl.includes('$POSTRIDER_TEST_KEY') ? 'test' : 'live'
+      const key =
+        scope === undefined ? ADMIN_TOKEN : scope === 'all' ? whole : await keyOf([scope], mode)
+      const { ok, code } = await paste(curl, key)
+      expect([name, ok ? undefined : code]).toEqual([name, OF_ONES_OWN[operation]])
+      if (scope !== undefined) {
+        const others = (['send', 'read', 'content'] as const).filter((one) => one !== scope)
+        const lesser = await paste(curl, await keyOf(others, mode))
+        expect([name, lesser.code]).toEqual([name, 'forbidden'])
+      }
+      tried += 1
+    }
+  }
+  expect(tried).toBeGreaterThanOrEqual(20)
+  vi.unstubAllGlobals()
+}, 120_000)
+
+/** As a shell would read the lines. */
+async function paste(curl: string, key: string) {
+  const [, verb, url = ''] = /^curl (?:-N )?(?:-X (\w+) )?(\S+) /.exec(curl) ?? []
+  const body = / -d '([^']*)'$/.exec(curl)?.[1]
+  const ending = new AbortController()
+  const response = await fetch(url, {
+    method: verb ?? (body === undefined ? 'GET' : 'POST'),
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body }),
+    signal: ending.signal,
+  })
+  const { ok } = response
+  const code = ok ? undefined : ((await response.json()) as { readonly code: string }).code
+  ending.abort()
+  return { ok, code }
+}

@@ -46,7 +46,8 @@ describeInBrowser(
       await page.getByText('Failing', { exact: true }).waitFor()
       // What waits for the first request is told, and the way to what has failed is to drop a filter.
       const main = page.getByRole('main')
-      await main.getByRole('link', { name: '1', exact: true }).click()
+      expect(await findBarriers(page)).toEqual([])
+      await main.getByRole('link', { name: '1 not delivered yet' }).click()
       await page.waitForURL(/\/deliveries\?.*status=open/)
       await main.getByText('Events that no request has carried yet').waitFor()
       await main.getByRole('button', { name: 'Remove “Status: Not delivered yet”' }).click()

@@ -5,6 +5,8 @@ export interface Snippets {
   readonly curl: string
   readonly typescript: string
   readonly operation: OperationId
+  /** Where a key with the scope of the operation is not enough. */
+  readonly needs?: 'all'
 }
 
 interface Call {
@@ -14,6 +16,7 @@ interface Call {
   /** It may have no apostrophe. */
   readonly body?: object
   readonly method?: 'PUT'
+  readonly needs?: 'all'
   /** What the TypeScript keeps of the answer. */
   readonly result?: string
   /** Of the TypeScript, where its call takes something else than the body. */
@@ -35,6 +38,7 @@ export function snippetsOf({ operation, path, body, ...o }: Call): Snippets {
   const note = json.includes(exampleHost) ? `// ${exampleHost}: put your own server here\n` : ''
   return {
     operation,
+    ...(o.needs !== undefined && { needs: o.needs }),
     curl: `curl ${method === undefined ? '' : `-X ${method} `}${location.origin}${path} \\
   -H "Authorization: Bearer $${key}"${
     body === undefined ? '' : ` -H 'Content-Type: application/json' \\\n  -d '${json}'`

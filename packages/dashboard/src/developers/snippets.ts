@@ -14,10 +14,12 @@ export const sendSnippets = (from: string) =>
     },
   })
 
+/** A key makes keys of its own scopes at most. */
 export const keySnippets = () =>
   snippetsOf({
     operation: 'createKey',
     path: '/v1/keys',
     result: 'api_key',
+    needs: 'all',
     body: { name: 'Shop', scopes: ['send', 'read'] },
   })

@@ -16,11 +16,11 @@ export function EmptyList({ snippets, ...o }: EmptyOptions & { readonly snippets
   return <Empty {...o} curl={curl} typescript={typescript} note={<Needs {...snippets} />} />
 }
 
-function Needs({ operation, curl }: Snippets) {
+function Needs({ operation, needs, curl }: Snippets) {
   const text = useWords(words)
   const { scopeNames } = useWords(keyWords)
   const { may, tenantId } = useTenant()
-  const scope = permissions[operation]?.scope
+  const scope = needs ?? permissions[operation]?.scope
   const isOwnHost = curl.includes(exampleHost)
   return (
     <p>

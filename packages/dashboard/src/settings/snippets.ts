@@ -6,6 +6,7 @@ export const memberSnippets = () =>
     operation: 'createMember',
     path: '/v1/members',
     result: 'invitation_url',
+    needs: 'all',
     body: { email: 'ada@example.com', name: 'Ada', role: 'developer' },
   })
 

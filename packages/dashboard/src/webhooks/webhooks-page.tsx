@@ -220,6 +220,7 @@ function Facts({
   const format = useFormat()
   const { tenantId } = useTenant()
   const signed = useSignedFact(webhook.signing)
+  const backlog = status?.backlog ?? 0
   const duration = (ms: number | null | undefined) =>
     ms === null || ms === undefined ? '–' : format.duration(ms)
   return (
@@ -229,13 +230,17 @@ function Facts({
         [
           text.waiting,
           <>
-            <Link
-              to="/t/$tenantId/deliveries"
-              params={{ tenantId }}
-              search={{ webhook_id: webhook.webhook_id, status: 'open' }}
-            >
-              {format.integer(status?.backlog ?? 0)}
-            </Link>{' '}
+            {backlog === 0 ? (
+              '0'
+            ) : (
+              <Link
+                to="/t/$tenantId/deliveries"
+                params={{ tenantId }}
+                search={{ webhook_id: webhook.webhook_id, status: 'open' }}
+              >
+                {text.undelivered(format.integer(backlog))}
+              </Link>
+            )}{' '}
             <Link
               to="/t/$tenantId/deliveries"
               params={{ tenantId }}
