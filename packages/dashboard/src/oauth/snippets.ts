@@ -5,5 +5,8 @@ export const appSnippets = () =>
   snippetsOf({
     operation: 'createOAuthApp',
     path: '/v1/oauth/apps',
-    body: { app_id: 'google', provider: 'google', client_id: '…', client_secret: '…' },
+    body: {
+      ...{ app_id: 'google', provider: 'google' },
+      ...{ client_id: 'your-client-id', client_secret: 'your-client-secret' },
+    },
   })

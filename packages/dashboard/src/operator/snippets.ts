@@ -16,7 +16,7 @@ export const userSnippets = (tenantId?: string) =>
     ...{ operation: 'createUser', path: '/admin/v1/users', key },
     result: 'invitation_url',
     body: {
-      ...{ email: 'ada@example.com', name: 'Ada' },
+      ...{ email: 'grace@example.com', name: 'Grace' },
       ...(tenantId === undefined ? { role: 'operator' } : { role: 'owner', tenants: [tenantId] }),
     },
   })
