@@ -15,7 +15,7 @@ export function useDeliveryColumns(): readonly Column<WebhookDelivery>[] {
     {
       key: 'events',
       head: text.content,
-      width: 'minmax(0, 2fr)',
+      width: 'minmax(0, 1.6fr)',
       isTitle: true,
       cell: ({ events: [first, ...more] }) => (
         <>
@@ -26,6 +26,7 @@ export function useDeliveryColumns(): readonly Column<WebhookDelivery>[] {
     {
       key: 'receiver',
       head: text.receiver,
+      width: 'minmax(0, 1.3fr)',
       cell: ({ webhook_url, webhook_id }) => (
         <span title={webhook_url ?? webhook_id}>{hostOf(webhook_url) ?? webhook_id}</span>
       ),
