@@ -5,6 +5,7 @@
 import { operations } from '@postrider/contract'
 import type pg from 'pg'
 import { request } from 'undici'
+import { BODY_JSON } from '../packages/server/src/webhooks/events/short-body.ts'
 import type { Cluster } from './cluster.ts'
 import { mailOf } from './mail.ts'
 import type { Tenant } from './set-up.ts'
@@ -43,8 +44,8 @@ export async function recordTemplate(
     const { rows } = await cluster.sql.query<EventTemplate>(
       `delete from webhooks_pending p using webhooks_event e
         where e.tenant_id = p.tenant_id and e.event_id = p.event_id and p.webhook_id = $1
-        returning e.ref_id, e.event, e.body, e.traceparent,
-                  e.body::json -> 'details' ->> 'event_at' as event_at`,
+        returning e.ref_id, e.event, ${BODY_JSON} as body, e.traceparent,
+                  (${BODY_JSON})::json -> 'details' ->> 'event_at' as event_at`,
       [tenant.webhookId],
     )
     const [template] = rows

@@ -369,7 +369,7 @@ create index people_session_user on people_session (user_id, session_id);
 ---------------------------------------------------------------------------------------------------------------
 -- webhooks: subscriptions, the log of events, and the queue by which events leave
 --
--- webhooks_event is the log: rows are appended, and the JSON that is sent is stored once. An event that a
+-- webhooks_event is the log: rows are appended, and the JSON that is sent is stored once, in short. An event that a
 -- webhook wants is in exactly one more place: webhooks_pending (not yet in a request), or one row of
 -- webhooks_open (in a request that is not settled). Each change of place is one transaction.
 ---------------------------------------------------------------------------------------------------------------
@@ -472,7 +472,9 @@ create table webhooks_event (
   is_late     boolean not null default true,
   -- 0: the event has no attempt number.
   attempt     integer not null,
-  -- The JSON that is sent.
+  -- Of the JSON that is sent. 0: the body is that JSON, as it is.
+  octets      integer not null default 0,
+  -- The JSON that is sent, with one character for each of its usual phrases (webhooks/events/short-body.ts).
   body        text not null,
   traceparent text not null,
   -- The transaction that stored the event: by it streams find what was committed between two marks.

@@ -37,6 +37,7 @@ import { createRateLimit } from '../src/platform/limits/rate-limit.ts'
 import type { PeriodicTask } from '../src/platform/work/periodic-task.ts'
 import { adapterOf, createRelayCalls } from '../src/relays/index.ts'
 import { relayRoutes } from '../src/relays/routes.ts'
+import { BODY_JSON } from '../src/webhooks/events/short-body.ts'
 import { emptyTables } from './empty-tables.ts'
 import { createSendingDatabase } from './sending.ts'
 import { type Answer, type CallOptions, createTestApi, type Key } from './test-api.ts'
@@ -209,7 +210,7 @@ export async function createDomainWorld(
     },
     async events(tenantId = 'tn_a') {
       const { rows } = await db.query<{ body: string }>(
-        `select body from webhooks_event where tenant_id = $1 and event = 'DOMAIN_VERIFICATION'
+        `select ${BODY_JSON} as body from webhooks_event where tenant_id = $1 and event = 'DOMAIN_VERIFICATION'
           order by event_at, event_id`,
         [tenantId],
       )

@@ -19,6 +19,7 @@ import type { Db } from '../src/platform/db/index.ts'
 import { createFailpoints } from '../src/platform/failpoints.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createReturnPathTokens } from '../src/sending/index.ts'
+import { BODY_JSON } from '../src/webhooks/events/short-body.ts'
 import { createWakeups, type TouchedStream } from '../src/webhooks/index.ts'
 import { createSubscription } from '../src/webhooks/subscriptions/create-subscription.ts'
 import type { TestDatabase } from './database.ts'
@@ -134,7 +135,7 @@ export function useInbound(): InboundWorld {
     },
     async events() {
       const { rows } = await database.db.query<{ body: string; owner: string; tenantId: string }>(
-        `select body, owner, tenant_id as "tenantId" from webhooks_event
+        `select ${BODY_JSON} as body, owner, tenant_id as "tenantId" from webhooks_event
           where event = 'INCOMING_EMAIL' order by event_at, event_id`,
       )
       return rows.map(({ body, ...rest }) => ({ ...(JSON.parse(body) as IncomingEmail), ...rest }))

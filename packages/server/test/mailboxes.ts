@@ -21,6 +21,7 @@ import { createFailpoints } from '../src/platform/failpoints.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { decompressShort } from '../src/platform/values/zstd.ts'
+import { BODY_JSON } from '../src/webhooks/events/short-body.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { emptyTables } from './empty-tables.ts'
@@ -179,7 +180,7 @@ export async function createMailboxBench(): Promise<MailboxBench> {
     },
     async events() {
       const { rows } = await db.query<{ event: string; owner: string; body: string }>(
-        'select event, owner, body::text from webhooks_event order by event_at',
+        `select event, owner, ${BODY_JSON} as body from webhooks_event order by event_at`,
       )
       return rows.map(({ event, owner, body }) => ({
         event,

@@ -32,6 +32,7 @@ import { createQueueWakeups, type QueueWakeups } from '../src/sending/queue/queu
 import { createSender, type Sender, type SenderDeps } from '../src/sending/queue/worker.ts'
 import { createFinishAttempts } from '../src/sending/results/finish-attempts.ts'
 import { planTracking } from '../src/sending/tracking/plan-tracking.ts'
+import { BODY_JSON } from '../src/webhooks/events/short-body.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import type { TestDatabase } from './database.ts'
 import { emptyTables } from './empty-tables.ts'
@@ -339,7 +340,8 @@ type Json = any
 
 export async function eventsOf(db: Db, refId?: string): Promise<SeenEvent[]> {
   const { rows } = await db.query<{ body: Json }>(
-    'select body from webhooks_event where $1::text is null or ref_id = $1 order by event_at, event_id',
+    `select ${BODY_JSON} as body from webhooks_event
+      where $1::text is null or ref_id = $1 order by event_at, event_id`,
     [refId ?? null],
   )
   return rows.map(({ body }) => {

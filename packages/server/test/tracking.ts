@@ -19,6 +19,7 @@ import type { Hit } from '../src/tracking/intake/hit.ts'
 import { trackingRoutes } from '../src/tracking/routes.ts'
 import { createTrackingTokens } from '../src/tracking/tokens.ts'
 import { createTrackingUrls } from '../src/tracking/tracking-urls.ts'
+import { BODY_JSON } from '../src/webhooks/events/short-body.ts'
 import { createWakeups } from '../src/webhooks/index.ts'
 import type { TestDatabase } from './database.ts'
 import { accept, keyRing } from './sender.ts'
@@ -182,7 +183,7 @@ export function useTracking(): TrackingWorld {
 /** Oldest first. */
 export async function eventsOf(db: Db, refId: string): Promise<TrackedEvent[]> {
   const { rows } = await db.query<{ body: string }>(
-    'select body from webhooks_event where ref_id = $1 order by event_at',
+    `select ${BODY_JSON} as body from webhooks_event where ref_id = $1 order by event_at`,
     [refId],
   )
   return rows.map(({ body }) => JSON.parse(body))

@@ -11,6 +11,7 @@
  */
 import type { EventName, WebhookDeliveryFilter, WebhookDeliveryStatus } from '@postrider/contract'
 import type { Queryable } from '../../platform/db/index.ts'
+import { EVENT_AT_TEXT, OCTETS, type RowOfBody, readBody } from '../events/short-body.ts'
 import { rangeOfDays } from './range-of-days.ts'
 
 /** A row of webhooks_attempt, or the last attempt as a settled delivery holds it. */
@@ -328,13 +329,14 @@ const BODIES = `
            sum(e.octets) over (order by given.n) - e.octets as before
       from unnest($2::text[], $3::date[]) with ordinality as given (event_id, day, n)
      cross join lateral (
-       select octet_length(body) as octets from webhooks_event
+       select ${OCTETS} as octets from webhooks_event
         where tenant_id = $1 and event_id = given.event_id and day = given.day
           and day between $4 and $5 limit 1) e)
-  select shown.body
+  select shown.*
     from member
     left join lateral (
-      select left(body, $6) as body from webhooks_event
+      select octets, left(body, $6) as body, ref_id as "refId", ${EVENT_AT_TEXT} as "eventAt"
+        from webhooks_event
        where tenant_id = $1 and event_id = member.event_id and day = member.day
          and day between $4 and $5 and member.before < $6 limit 1) shown on true
    order by member.n`
@@ -347,8 +349,8 @@ export async function readBodies(
   octetsMax: number,
 ): Promise<(string | null)[]> {
   const values = [...memberValues(tenantId, [delivery]), octetsMax]
-  const { rows } = await q.query<{ body: string | null }>(BODIES, values)
-  return rows.map((row) => row.body)
+  const { rows } = await q.query<RowOfBody | { body: null }>(BODIES, values)
+  return rows.map((row) => (row.body === null ? null : readBody(row)))
 }
 
 /**

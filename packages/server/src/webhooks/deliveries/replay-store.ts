@@ -10,6 +10,7 @@ import { formatMicros } from '../../platform/clock.ts'
 import type { Queryable, Tx } from '../../platform/db/index.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import { dayAt, type TimeSpan } from '../../platform/values/date-time.ts'
+import { OCTETS } from '../events/short-body.ts'
 import type { SubscriptionEvent, Toggles } from '../subscriptions/subscription.ts'
 import { rangeOfDays } from './range-of-days.ts'
 import { carriersOf } from './record-store.ts'
@@ -114,8 +115,7 @@ export async function findReplayable(
   }
 }
 
-const RECORDED =
-  'event_id, day, event, owner, event_at, attempt, is_late, octet_length(body) as bytes'
+const RECORDED = `event_id, day, event, owner, event_at, attempt, is_late, ${OCTETS} as bytes`
 
 const ORDER = {
   email: ['event', 'event_at', 'attempt', 'event_id'],

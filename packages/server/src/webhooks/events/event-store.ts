@@ -11,6 +11,7 @@ import {
   textArray,
 } from '../../platform/db/index.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
+import { BODY_JSON, type BodyInRow, EVENT_AT_TEXT, readBody, shortenBody } from './short-body.ts'
 
 export interface EventRow {
   readonly tenantId: string
@@ -36,13 +37,14 @@ const INSERT_EVENTS = statement(
   'webhooks.insert_events',
   `with stored as (
      insert into webhooks_event
-       (tenant_id, event_id, day, ref_id, event, owner, event_at, is_late, attempt, body, traceparent)
+       (tenant_id, event_id, day, ref_id, event, owner, event_at, is_late, attempt, octets, body,
+        traceparent)
      select e.tenant_id, e.event_id, ${KEPT_DAY}, e.ref_id, e.event, e.owner, e.event_at, e.is_late,
-            e.attempt, e.body, e.traceparent
+            e.attempt, e.octets, e.body, e.traceparent
        from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::text[], $6::text[],
-              $7::timestamptz[], $8::boolean[], $9::integer[], $10::text[], $11::text[])
-         as e (tenant_id, event_id, day, ref_id, event, owner, event_at, is_late, attempt, body,
-               traceparent)
+              $7::timestamptz[], $8::boolean[], $9::integer[], $10::integer[], $11::text[], $12::text[])
+         as e (tenant_id, event_id, day, ref_id, event, owner, event_at, is_late, attempt, octets,
+               body, traceparent)
      on conflict (tenant_id, ref_id, event, event_at, attempt, day) do nothing
      returning (event_at at time zone 'UTC')::date = day as is_own
    )
@@ -73,6 +75,7 @@ export async function insertEvents(
     arrayText(rows.map((r) => r.eventId)),
     arrayText(rows.map((r) => r.day)),
   ]
+  const bodies = rows.map((r) => shortenBody(r.body, r))
   const stored = await q.query<{ n: number }>(INSERT_EVENTS, [
     ...keys,
     textArray(rows.map((r) => r.refId)),
@@ -81,7 +84,8 @@ export async function insertEvents(
     arrayText(rows.map((r) => r.eventAt)),
     arrayText(rows.map((r) => r.isLate)),
     arrayText(rows.map((r) => r.attempt)),
-    textArray(rows.map((r) => r.body)),
+    arrayText(bodies.map((r) => r.octets)),
+    textArray(bodies.map((r) => r.body)),
     textArray(rows.map((r) => r.traceparent)),
   ])
   if (stored.rows[0]?.n === rows.length) return new Map(rows.map((r) => [r.eventId, r.day]))
@@ -163,14 +167,13 @@ export interface EventOfEmail {
 
 const OF_EMAIL = statement(
   'webhooks.events_of_email',
-  `select event_id as "eventId", event, body,
-          to_char(event_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "eventAt"
+  `select event_id as "eventId", event, octets, body, ${EVENT_AT_TEXT} as "eventAt"
      from (
-       select event_id, event, event_at, body from webhooks_event
+       select event_id, event, event_at, octets, body from webhooks_event
         where tenant_id = $1 and ref_id = $2 and day >= $3
           -- Cheap, and true of few others: what follows reads the whole body.
-          and ($4::text is null or (position($4 in body) > 0
-                and body::json -> 'details' ->> 'email' = $4))
+          and ($4::text is null or (position($6 in body) > 0
+                and (${BODY_JSON})::json -> 'details' ->> 'email' = $4))
         order by event_at desc, event_id desc limit $5) newest
     order by event_at, event_id`,
 )
@@ -188,8 +191,17 @@ export async function readEventsOfEmail(
     readonly limit: number
   },
 ): Promise<EventOfEmail[]> {
-  const email = o.email === undefined ? null : JSON.stringify([o.email])
-  const values = [o.tenantId, o.refId, o.notBefore, email, o.limit]
-  const { rows } = await q.query<EventOfEmail>(OF_EMAIL, values)
-  return rows
+  const { refId, email } = o
+  const rows = await q.query<EventOfEmail & BodyInRow>(OF_EMAIL, [
+    o.tenantId,
+    refId,
+    o.notBefore,
+    email === undefined ? null : JSON.stringify([email]),
+    o.limit,
+    email === undefined ? null : JSON.stringify(email),
+  ])
+  return rows.rows.map(({ octets, ...row }) => ({
+    ...row,
+    body: readBody({ ...row, octets, refId }),
+  }))
 }

@@ -21,6 +21,7 @@ import { updateWebhook } from '../subscriptions/update-webhook.ts'
 import { addressEvent } from './event.ts'
 import { dropRepeatedEvents } from './event-store.ts'
 import { recordEvents } from './record-events.ts'
+import { BODY_JSON } from './short-body.ts'
 
 let world: WebhookDispatch
 let receiver: WebhookReceiver
@@ -47,7 +48,7 @@ interface Row {
 }
 async function log(): Promise<Row[]> {
   const { rows } = await world.db.query<Row>(
-    `select tenant_id, event_id, day, event, owner, attempt, body, traceparent,
+    `select tenant_id, event_id, day, event, owner, attempt, ${BODY_JSON} as body, traceparent,
             to_char(event_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
        from webhooks_event order by event_at, event_id`,
   )

@@ -10,6 +10,7 @@ import {
   statement,
   textArray,
 } from '../../platform/db/index.ts'
+import { OCTETS } from '../events/short-body.ts'
 import type { LogKey } from '../log/log-store.ts'
 import { parseSnapshot, rangesBetween, type Snapshot } from './snapshot.ts'
 
@@ -102,7 +103,7 @@ export async function addMark(q: Queryable, seq: number, snapshot: Snapshot): Pr
 }
 
 const KEY = `tenant_id as "tenantId", event_id as "eventId", day, event, ref_id as "refId",
-  octet_length(body) as octets, owner, xact`
+  ${OCTETS} as octets, owner, xact`
 const BETWEEN = `xact between range.first and range.last
   and pg_visible_in_snapshot(xact, $5::text::pg_snapshot)
   and ($4::text is null or not pg_visible_in_snapshot(xact, $4::text::pg_snapshot))

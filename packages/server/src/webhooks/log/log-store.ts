@@ -7,6 +7,7 @@ import {
   textArray,
 } from '../../platform/db/index.ts'
 import { takes } from '../deliveries/replay-store.ts'
+import { BODY_JSON, EVENT_AT_TEXT, OCTETS, type RowOfBody, readBody } from '../events/short-body.ts'
 
 /** An event without its body. */
 export interface LogKey {
@@ -41,7 +42,7 @@ export interface LogFilters {
 type Parameter = (value: unknown) => string
 
 const KEY = `tenant_id as "tenantId", event_id as "eventId", day, event, ref_id as "refId",
-  octet_length(body) as octets`
+  ${OCTETS} as octets`
 
 /**
  * The newest `limit` that fit, among the newest `looks`. Of an email its own index has all: they are
@@ -107,21 +108,21 @@ function fitsOf({ event, email, mailerId, times }: LogFilters, $: Parameter): st
   if (email !== undefined)
     conditions.push(`owner = '' and ref_id <> ''
       and position(${$(JSON.stringify(email))} in lower(body collate "C")) > 0
-      and lower((body::json -> 'details' -> 'email' ->> 0) collate "C") = ${$(email)}`)
+      and lower(((${BODY_JSON})::json -> 'details' -> 'email' ->> 0) collate "C") = ${$(email)}`)
   if (mailerId !== undefined)
     conditions.push(`(owner = ${$(mailerId)} or owner = ''
       and position(${$(JSON.stringify(mailerId))} in body) > 0
-      and body::json -> 'details' ->> 'mailer_id' = ${$(mailerId)})`)
+      and (${BODY_JSON})::json -> 'details' ->> 'mailer_id' = ${$(mailerId)})`)
   return conditions.join(' and ')
 }
 
 const READ_BODIES = statement(
   'webhooks.read_log_bodies',
-  `select given.n::integer as n, e.body, coalesce(s.webhook_id, '') as "webhookId"
+  `select given.n::integer as n, e.octets, e.body, e.ref_id as "refId", e."eventAt", coalesce(s.webhook_id, '') as "webhookId"
      from unnest($1::text[], $2::text[], $3::date[]) with ordinality
        as given (tenant_id, event_id, day, n)
     cross join lateral (
-      select event, owner, body from webhooks_event e
+      select event, owner, octets, body, ref_id, ${EVENT_AT_TEXT} as "eventAt" from webhooks_event e
        where e.tenant_id = given.tenant_id and e.event_id = given.event_id and e.day = given.day
        limit 1) e
      left join lateral (
@@ -142,11 +143,11 @@ export async function readLogBodies(
 ): Promise<(LoggedBody | undefined)[]> {
   const bodies = new Array<LoggedBody | undefined>(keys.length).fill(undefined)
   if (keys.length === 0) return bodies
-  const { rows } = await q.query<LoggedBody & { n: number }>(READ_BODIES, [
+  const { rows } = await q.query<LoggedBody & RowOfBody & { n: number }>(READ_BODIES, [
     textArray(keys.map((key) => key.tenantId)),
     textArray(keys.map((key) => key.eventId)),
     arrayText(keys.map((key) => key.day)),
   ])
-  for (const { n, body, webhookId } of rows) bodies[n - 1] = { body, webhookId }
+  for (const { n, webhookId, ...row } of rows) bodies[n - 1] = { body: readBody(row), webhookId }
   return bodies
 }

@@ -6,6 +6,7 @@
  * keeps the plan a loop of index scans at any size of the tables.
  */
 import { arrayText, plainArrayText, statement, type Tx } from '../../../platform/db/index.ts'
+import { EVENT_AT_TEXT, type RowOfBody, readBody } from '../../events/short-body.ts'
 import type { Toggles } from '../../subscriptions/subscription.ts'
 import { columnsOf, type StreamKey } from '../stream-store.ts'
 import type { Pointer, StreamState } from './decide-take.ts'
@@ -259,11 +260,12 @@ export async function peekPending(
 /** The first and the last day as parameters of their own: partitions outside are not even opened. */
 const LOAD_EVENTS = statement(
   'webhooks.load_events',
-  `select k.owner, k.event_id, k.day, e.body, e.traceparent
+  `select k.owner, k.event_id, k.day, e.octets, e.body, e."refId", e."eventAt", e.traceparent
      from unnest($1::integer[], $2::text[], $3::text[], $4::date[])
             as k(owner, tenant_id, event_id, day)
      left join lateral (
-       select body, traceparent, event_at from webhooks_event e
+       select octets, body, ref_id as "refId", ${EVENT_AT_TEXT} as "eventAt", traceparent, event_at
+         from webhooks_event e
         where e.tenant_id = k.tenant_id and e.event_id = k.event_id and e.day = k.day
           and e.day between $5::date and $6::date
         limit 1) e on true
@@ -276,13 +278,10 @@ export interface EventOwner {
   readonly eventDays: readonly string[]
 }
 
-interface EventBodyRow {
-  owner: number
-  event_id: string
-  day: string
-  body: string | null
-  traceparent: string | null
-}
+type EventBodyRow = { owner: number; event_id: string; day: string } & (
+  | (RowOfBody & { traceparent: string })
+  | { body: null }
+)
 
 /**
  * By place in `owners`, the events that are still in the log, oldest first by (event_at, event_id)
@@ -316,9 +315,11 @@ export async function loadEvents(tx: Tx, owners: readonly EventOwner[]): Promise
     first,
     last,
   ])
-  for (const { owner, event_id: eventId, day, body, traceparent } of rows)
-    if (body !== null && traceparent !== null)
-      events[owner]?.push({ eventId, day, body, traceparent })
+  for (const row of rows)
+    if (row.body !== null) {
+      const { event_id: eventId, day, traceparent } = row
+      events[row.owner]?.push({ eventId, day, body: readBody(row), traceparent })
+    }
   return events
 }
 
