@@ -104,6 +104,22 @@ it.each([
   expect(await listAll(query)).toEqual(places.map((place) => ids[place]).toReversed())
 })
 
+it('finds addresses and mailers in bodies that are kept in short', async () => {
+  const refId = newUlid()
+  const quoted = '"Mozilla/5.0 ("@example.com'
+  const [first, second] = await record(
+    newEvent({ refId, details: { ...newEvent().details, ref_id: refId, email: [quoted] } }),
+    event('MAIL_DELIVERED', { email: [`${refId}@example.com`], mailer_id: refId }),
+  )
+  const { rows } = await db.query(
+    'select octets > 0 as "isShort" from webhooks_event order by event_id',
+  )
+  expect(rows).toEqual([{ isShort: false }, { isShort: true }])
+  expect(await listAll({ email: quoted })).toEqual([first])
+  expect(await listAll({ email: `${refId}@example.com` })).toEqual([second])
+  expect(await listAll({ mailer_id: refId })).toEqual([second])
+})
+
 it('finds the events of an email, alone and with a name', async () => {
   const { refId } = newEvent()
   const ids = await record(
