@@ -2,10 +2,9 @@
  * Fills the queue of webhooks without a sender: one event is recorded by the service, of a real mail,
  * and copied by SQL with ids and times of its own, in the order in which they would have come.
  */
-import { operations } from '@postrider/contract'
+import { type ListEventsAnswer, type ListedEvent, operations } from '@postrider/contract'
 import type pg from 'pg'
 import { request } from 'undici'
-import { BODY_JSON } from '../packages/server/src/webhooks/events/short-body.ts'
 import type { Cluster } from './cluster.ts'
 import { mailOf } from './mail.ts'
 import type { Tenant } from './set-up.ts'
@@ -41,19 +40,29 @@ export async function recordTemplate(
   if (statusCode !== 202) throw new Error(`${path}: ${statusCode} ${text}`)
   const endsAt = performance.now() + RECORDED_WITHIN_MS
   for (;;) {
-    const { rows } = await cluster.sql.query<EventTemplate>(
+    const { rows } = await cluster.sql.query<Omit<EventTemplate, 'body' | 'event_at'>>(
       `delete from webhooks_pending p using webhooks_event e
         where e.tenant_id = p.tenant_id and e.event_id = p.event_id and p.webhook_id = $1
-        returning e.ref_id, e.event, ${BODY_JSON} as body, e.traceparent,
-                  (${BODY_JSON})::json -> 'details' ->> 'event_at' as event_at`,
+        returning e.ref_id, e.event, e.traceparent`,
       [tenant.webhookId],
     )
     const [template] = rows
-    if (template?.event === 'MAIL_DELIVERED') return template
+    if (template?.event === 'MAIL_DELIVERED')
+      return { ...template, ...(await readEvent(origin, tenant, template.ref_id)) }
     if (template !== undefined || performance.now() > endsAt)
       throw new Error(`the mail's event is ${template?.event ?? 'missing'}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
+}
+
+/** The JSON of the email's only event, as it was recorded. */
+async function readEvent(origin: string, { headers }: Tenant, refId: string) {
+  const { method, path } = operations.listEvents
+  const { body } = await request(`${origin}${path}?ref_id=${refId}`, { method, headers })
+  const { events } = (await body.json()) as ListEventsAnswer
+  const [{ event_id: _, ...event }] = events as [ListedEvent]
+  const details: Record<string, unknown> = { ...event.details, webhook_id: '' }
+  return { body: JSON.stringify({ ...event, details }), event_at: String(details.event_at) }
 }
 
 /** A ULID of that millisecond: what is random in it is the number, in sixteen digits. */

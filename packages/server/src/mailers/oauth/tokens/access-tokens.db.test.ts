@@ -11,7 +11,6 @@ import { DatabaseUnavailableError, type Db } from '../../../platform/db/index.ts
 import { createEgress } from '../../../platform/egress/index.ts'
 import { newId } from '../../../platform/ids.ts'
 import { createKeyRing } from '../../../platform/secrets/index.ts'
-import { BODY_JSON } from '../../../webhooks/events/short-body.ts'
 import { type NewMailer, updateMailer } from '../../store.ts'
 import { insertApp } from '../apps/app-store.ts'
 import { sealClientSecret } from '../apps/oauth-app.ts'
@@ -95,11 +94,7 @@ const stateOf = async ({ mailerId }: Key) =>
     )
   ).rows[0]
 const events = async () =>
-  (
-    await db.query<{ body: unknown; owner: string }>(
-      `select ${BODY_JSON} as body, owner from webhooks_event`,
-    )
-  ).rows
+  (await db.query<{ body: unknown; owner: string }>('select body, owner from webhooks_event')).rows
 const expire = (interval = '1 s') =>
   db.query(`update mailers_oauth_token
     set access_expires_at = now() + interval '${interval}', refreshed_at = now() - interval '1 hour'`)
