@@ -1,5 +1,6 @@
 /** How programs hand in mail over SMTP, with the address of this service. */
 import type { SubmissionAddress } from '@postrider/client'
+import { quoteForShell } from './snippets-of.ts'
 
 export const smtpLogin = 'postrider'
 
@@ -16,7 +17,7 @@ export function smtpSnippets(address: SubmissionAddress, from: string) {
   return {
     swaks: `swaks --server ${host}:${port} ${isTls ? '--tls-on-connect' : '--tls'} \\
   --auth PLAIN --auth-user ${smtpLogin} --auth-password "$POSTRIDER_API_KEY" \\
-  --from ${from} --to you@example.com --header 'Subject: Hello' --body 'It works.'`,
+  --from ${quoteForShell(from)} --to you@example.com --header 'Subject: Hello' --body 'It works.'`,
     nodemailer: `import nodemailer from 'nodemailer'
 
 const transport = nodemailer.createTransport({
@@ -31,7 +32,7 @@ EMAIL_PORT = ${port}
 ${isTls ? 'EMAIL_USE_SSL' : 'EMAIL_USE_TLS'} = True
 EMAIL_HOST_USER = "${smtpLogin}"
 EMAIL_HOST_PASSWORD = os.environ["POSTRIDER_API_KEY"]
-DEFAULT_FROM_EMAIL = "${from}"`,
+DEFAULT_FROM_EMAIL = ${JSON.stringify(from)}`,
     postfix: `# main.cf; sasl_passwd has: [${host}]:${port} ${smtpLogin}:pr_...
 relayhost = [${host}]:${port}
 smtp_sasl_auth_enable = yes

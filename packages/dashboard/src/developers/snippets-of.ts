@@ -5,15 +5,14 @@ export interface Snippets {
   readonly curl: string
   readonly typescript: string
   readonly operation: OperationId
-  /** Where a key with the scope of the operation is not enough. */
-  readonly needs?: 'all'
+  /** Where a live key with the scope of the operation is not enough, or too much. */
+  readonly needs?: 'all' | 'test'
 }
 
 interface Call {
   readonly operation: OperationId
   /** With its parameters filled in. */
   readonly path: string
-  /** It may have no apostrophe. */
   readonly body?: object
   readonly method?: 'PUT'
   readonly needs?: 'all'
@@ -28,20 +27,36 @@ interface Call {
 /** The host in lines that stands for a server of the reader's own. */
 export const exampleHost = 'hooks.example.com'
 
+/**
+ * One word of a command. What a tenant has chosen, such as an address, may hold an apostrophe or a `$`, and
+ * somebody else pastes the line.
+ */
+export function quoteForShell(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** JSON as people write it in TypeScript. A string that needs an escape stays as JSON has it. */
+export function literalOf(json: string): string {
+  return json.replace(/"((?:[^"\\]|\\.)*)"(:?)/g, (whole, text: string, colon: string) => {
+    if (colon !== '' && /^[a-z_]\w*$/i.test(text)) return text + colon
+    return /['\\]/.test(text) ? whole : `'${text}'${colon}`
+  })
+}
+
 /** Each function of a file `snippets.ts` answers such lines; snippets.slow.test.ts finds them all. */
 export function snippetsOf({ operation, path, body, ...o }: Call): Snippets {
   const { key = 'POSTRIDER_API_KEY', method, result } = o
+  const needs = key === 'POSTRIDER_TEST_KEY' ? 'test' : o.needs
   const json = body === undefined ? '' : JSON.stringify(body, null, 2)
-  const literal = json.replace(/"(\w+)":/g, '$1:').replaceAll('"', "'")
-  const made = `await postrider.${operation}(${literal})`
+  const made = `await postrider.${operation}(${literalOf(json)})`
   const call = result === undefined ? made : `const { ${result} } = ${made}`
   const note = json.includes(exampleHost) ? `// ${exampleHost}: put your own server here\n` : ''
   return {
     operation,
-    ...(o.needs !== undefined && { needs: o.needs }),
-    curl: `curl ${method === undefined ? '' : `-X ${method} `}${location.origin}${path} \\
+    ...(needs !== undefined && { needs }),
+    curl: `curl ${method === undefined ? '' : `-X ${method} `}${quoteForShell(location.origin + path)} \\
   -H "Authorization: Bearer $${key}"${
-    body === undefined ? '' : ` -H 'Content-Type: application/json' \\\n  -d '${json}'`
+    body === undefined ? '' : ` -H 'Content-Type: application/json' \\\n  -d ${quoteForShell(json)}`
   }`,
     typescript: `import { Postrider } from '@postrider/client'
 
