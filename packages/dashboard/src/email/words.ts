@@ -182,7 +182,7 @@ export const words = defineWords(
     copyCurl: 'Copy as curl',
     copied: 'Copied',
     triedNow: 'The next attempt is made now.',
-    nothingWaited: 'Nothing waited for another attempt any more.',
+    nothingWaited: 'No attempt is possible now: nothing waits, or the mailer is off.',
     cancelled: (n: number) =>
       n === 1 ? 'One recipient is cancelled.' : `${n} recipients are cancelled.`,
     sentAgain: (n: number) =>
@@ -396,7 +396,7 @@ export const words = defineWords(
     copyCurl: 'Als curl kopieren',
     copied: 'Kopiert',
     triedNow: 'Der nächste Versuch geschieht jetzt.',
-    nothingWaited: 'Nichts wartete mehr auf einen weiteren Versuch.',
+    nothingWaited: 'Jetzt ist kein Versuch möglich: Nichts wartet, oder der Mailer ist aus.',
     cancelled: (n) => (n === 1 ? 'Ein Empfänger ist storniert.' : `${n} Empfänger sind storniert.`),
     sentAgain: (n) =>
       n === 1

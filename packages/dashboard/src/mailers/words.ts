@@ -41,8 +41,8 @@ export const words = defineWords(
       resumed: 'The mailer sends again.',
       pausedHelp:
         'Mail that waits stays until it is resumed. New mail for it is refused (mailer_inactive).',
-      offNow: 'Mail of this mailer waits.',
-      offThen: 'and what waits is sent.',
+      offNow: 'Mail that waits stays, new mail is refused.',
+      offThen: 'and what waits is sent. What failed can be sent again from the emails.',
     },
     reading: {
       paused: 'The mailbox is not read any more.',
@@ -214,8 +214,9 @@ export const words = defineWords(
       resumed: 'Der Mailer sendet wieder.',
       pausedHelp:
         'Wartende Mails bleiben, bis er fortgesetzt wird. Neue Mails für ihn werden abgelehnt (mailer_inactive).',
-      offNow: 'Mails dieses Mailers warten.',
-      offThen: 'und Wartendes wird gesendet.',
+      offNow: 'Wartende Mails bleiben, neue werden abgelehnt.',
+      offThen:
+        'und Wartendes wird gesendet. Fehlgeschlagenes lässt sich bei den E-Mails erneut senden.',
     },
     reading: {
       paused: 'Das Postfach wird nicht mehr gelesen.',

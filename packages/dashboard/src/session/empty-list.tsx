@@ -26,10 +26,10 @@ function Needs({ operation, needs, curl }: Snippets) {
     <p>
       {scope === undefined
         ? text.needsToken
-        : scope === 'all'
-          ? text.needsAll
+        : scope === 'all' || scope === 'test'
+          ? text.needsKey[scope]
           : text.needsScope(scopeNames[scope])}{' '}
-      {scope !== undefined && may('createKey') && (
+      {scope !== undefined && scope !== 'test' && may('createKey') && (
         <Link to="/t/$tenantId/developers" params={{ tenantId }} search={{ scope }}>
           {text.makeKey}
         </Link>

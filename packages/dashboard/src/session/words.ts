@@ -9,7 +9,10 @@ export const words = defineWords(
     closedHelp: 'Your role does not include it. Whoever invited you can change your role.',
     toStart: 'To the start',
     needsScope: (scope: string) => `As a program, with a key that has the scope “${scope}”.`,
-    needsAll: 'As a program, with a key that may do everything.',
+    needsKey: {
+      all: 'As a program, with a key that may do everything.',
+      test: 'As a program, with a test key.',
+    },
     needsToken: 'As a program, with the token of the operator.',
     makeKey: 'Create such a key',
     ownHost: (host: string) =>
@@ -23,7 +26,10 @@ export const words = defineWords(
       'Ihre Rolle schließt sie nicht ein. Wer Sie eingeladen hat, kann Ihre Rolle ändern.',
     toStart: 'Zum Anfang',
     needsScope: (scope) => `Als Programm, mit einem Schlüssel, der das Recht „${scope}“ hat.`,
-    needsAll: 'Als Programm, mit einem Schlüssel, der alles darf.',
+    needsKey: {
+      all: 'Als Programm, mit einem Schlüssel, der alles darf.',
+      test: 'Als Programm, mit einem Testschlüssel.',
+    },
     needsToken: 'Als Programm, mit dem Token des Betreibers.',
     makeKey: 'So einen Schlüssel erzeugen',
     ownHost: (host) =>
