@@ -9,8 +9,18 @@ export interface Pages<Entry> {
   readonly isLoading: boolean
   readonly isLoadingMore: boolean
   readonly hasMore: boolean
+  /** So many pages had nothing that whether to go on is for the reader to say. */
+  readonly isFruitless: boolean
   loadMore(): void
   retry(): void
+}
+
+const emptyPagesMax = 20
+
+/** Of the numbers of entries, page by page. Who goes on then looks through another so many pages. */
+export function isFruitless(counts: readonly number[]): boolean {
+  const empty = counts.length - 1 - counts.findLastIndex((count) => count > 0)
+  return empty > 0 && empty % emptyPagesMax === 0
 }
 
 /** All pages are asked for again, one after the other: of a long list only when the reader wants it. */
@@ -55,12 +65,14 @@ export function usePages<
     refetchOnReconnect: isFew,
     placeholderData: (before) => before,
   })
+  const found = query.data?.pages.map((page): readonly Entry[] => page[o.name])
   return {
-    entries: query.data?.pages.flatMap((page): readonly Entry[] => page[o.name]),
+    entries: found?.flat(),
     error: query.error,
     isLoading: query.isPending,
     isLoadingMore: query.isFetchingNextPage,
     hasMore: query.hasNextPage,
+    isFruitless: isFruitless(found?.map(({ length }) => length) ?? []),
     loadMore: () => void query.fetchNextPage({ cancelRefetch: false }),
     retry: () => void query.refetch(),
   }

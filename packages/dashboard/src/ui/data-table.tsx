@@ -226,12 +226,12 @@ export function PagedTable<Row>(o: {
   const format = useFormat()
   const { pages, empty, ...table } = o
   const end = useRef<HTMLDivElement>(null)
-  const { hasMore, isLoadingMore, loadMore } = pages
+  const { hasMore, isLoadingMore, isFruitless, loadMore } = pages
   const isAtEnd = useRef(loadMore)
   isAtEnd.current = loadMore
   useKeys({ r: pages.retry })
   useEffect(() => {
-    if (!hasMore || isLoadingMore || end.current === null) return
+    if (!hasMore || isLoadingMore || isFruitless || end.current === null) return
     const observer = new IntersectionObserver(
       // Several at once on a busy machine: the last is how it is now.
       (entries) => entries.at(-1)?.isIntersecting === true && isAtEnd.current(),
@@ -239,7 +239,7 @@ export function PagedTable<Row>(o: {
     )
     observer.observe(end.current)
     return () => observer.disconnect()
-  }, [hasMore, isLoadingMore])
+  }, [hasMore, isLoadingMore, isFruitless])
   if (pages.entries === undefined) {
     if (pages.error) return <Failure error={pages.error} retry={pages.retry} />
     return <Waiting lines={8} />
@@ -252,9 +252,14 @@ export function PagedTable<Row>(o: {
         {pages.error ? (
           <Failure error={pages.error} retry={pages.retry} />
         ) : hasMore ? (
-          <Button variant="default" size="xs" loading={isLoadingMore} onClick={loadMore}>
-            {text.loadMore}
-          </Button>
+          <>
+            {isFruitless && pages.entries.length === 0 && (
+              <span role="status">{text.noneInNewest}</span>
+            )}
+            <Button variant="default" size="xs" loading={isLoadingMore} onClick={loadMore}>
+              {isFruitless ? text.lookFurther : text.loadMore}
+            </Button>
+          </>
         ) : pages.entries.length < endToldFrom ? null : (
           <span>
             {text.allShown(pages.entries.length).replace(/\d+/, (n) => format.integer(Number(n)))}

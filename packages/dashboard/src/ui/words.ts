@@ -13,6 +13,8 @@ export const words = defineWords(
     widths: { desktop: 'Desktop', phone: 'Phone' },
     loading: 'Loading',
     loadMore: 'Load more',
+    noneInNewest: 'Nothing in the newest ones.',
+    lookFurther: 'Look further',
     allShown: (n: number) => `${n} ${plural(n, 'entry', 'entries')}, that is all`,
     failed: {
       change: 'Could not change it',
@@ -58,6 +60,8 @@ export const words = defineWords(
     retry: 'Erneut versuchen',
     loading: 'Wird geladen',
     loadMore: 'Mehr laden',
+    noneInNewest: 'Nichts in den neuesten.',
+    lookFurther: 'Weiter suchen',
     allShown: (n) => `${n} ${plural(n, 'Eintrag', 'Einträge')}, das sind alle`,
     failed: {
       change: 'Die Änderung ist nicht gelungen',
