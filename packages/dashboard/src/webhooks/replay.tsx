@@ -4,7 +4,7 @@
  */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { useTenant } from '../session/use-tenant.ts'
 import { Failure } from '../ui/answers.tsx'
@@ -15,14 +15,14 @@ import { Progress } from '../ui/progress.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
-import { progressOf } from './replay-progress.ts'
+import { watchReplay } from './replay-progress.ts'
 import { WebhookStateMark } from './states.tsx'
 import classes from './webhook-form.module.css'
 import { words } from './words.ts'
 
 /** Webhooks whose status is asked for again and again. A replay seldom goes to more. */
 const watchedMax = 20
-const refreshMs = 1_000
+const afterFailureMs = 1_000
 
 interface Begun {
   readonly replayed: number
@@ -130,20 +130,20 @@ function OnItsWay({ begun, close }: { readonly begun: Begun; readonly close: () 
   const format = useFormat()
   const { tenantId, client } = useTenant()
   const { replayed, webhook_ids: webhookIds } = begun
-  const emptyAtMs = useRef<number>(undefined)
+  const [look] = useState(() =>
+    watchReplay(replayed, webhookIds, async (webhookId, options: { signal: AbortSignal }) => {
+      const { data, response } = await client.getWebhookStatus(webhookId, options).withResponse()
+      return { status: data.status, atMs: Date.parse(response.headers.get('date') ?? '') }
+    }),
+  )
   const progress = useQuery({
     queryKey: [tenantId, 'replaying', begun],
     gcTime: 0,
     enabled: isWatched(begun),
-    queryFn: async ({ signal }) => {
-      const answers = await Promise.all(
-        webhookIds.map((webhookId) => client.getWebhookStatus(webhookId, { signal })),
-      )
-      const statuses = answers.map(({ status }) => status)
-      if (statuses.every(({ replaying }) => replaying === 0)) emptyAtMs.current ??= Date.now()
-      return progressOf(replayed, statuses, emptyAtMs.current)
-    },
-    refetchInterval: ({ state }) => (state.data?.isOver === true ? false : refreshMs),
+    queryFn: ({ signal }) => look({ signal }),
+    refetchInterval: ({ state: { data } }) =>
+      data?.isOver === true ? false : (data?.afterMs ?? afterFailureMs),
+    refetchOnWindowFocus: false,
   })
   const { gone = 0, isOver = false, heldUpBy } = progress.data ?? {}
   const all = text.eventsCount(replayed, format.integer(replayed))
