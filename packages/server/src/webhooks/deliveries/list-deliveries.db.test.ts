@@ -337,6 +337,16 @@ describe('the filters `webhook_id` and `open`', () => {
     })
   })
 
+  it('look beyond a page for what is made for a webhook', async () => {
+    const other = await insertWebhook(db, { event: 'DOMAIN_VERIFICATION' })
+    const [member] = await recordUnwanted(db, newEvent())
+    const members = [member as EventKey]
+    const id = await insertDelivery(db, { key: other, members, status: 'delivered' })
+    await deliver(BOUNDS.rowsMax - 2)
+    const { deliveries } = await list({ webhook_id: other.webhookId, pageSize: 1 })
+    expect(idsOf(deliveries)).toEqual([id])
+  })
+
   it('tell no URL of a webhook that was deleted', async () => {
     await deliver(1)
     await db.query('delete from webhooks_subscription')
@@ -586,6 +596,15 @@ describe('isolation of tenants', () => {
         expect(deliveries.length).toBeGreaterThan(0)
         expect(new Set(deliveries.map((one) => one.webhook_id))).toEqual(new Set([webhookId]))
       }
+  })
+
+  it('tells no URL of a webhook of another tenant', async () => {
+    const [member] = await recordUnwanted(db, newEvent({ tenantId: 'tn_b' }))
+    const theirs = { tenantId: 'tn_b', webhookId: key.webhookId }
+    await insertDelivery(db, { key: theirs, members: [member as EventKey], status: 'parked' })
+    expect((await list({}, 'b')).deliveries).toMatchObject([
+      { webhook_id: key.webhookId, webhook_url: null },
+    ])
   })
 
   it('shows only the own deliveries for a token of another tenant', async () => {
