@@ -77,7 +77,23 @@ describeInBrowser(
       await dialog.getByRole('button', { name: 'Send', exact: true }).click()
       await dialog.getByText('Accepted', { exact: true }).waitFor()
       await dialog.getByRole('button', { name: 'Cancel' }).click()
+      // A colleague pauses it, which this page has not heard of when it is to be tried: it stays paused.
+      const heard = Promise.withResolvers<void>()
+      const asks = Promise.withResolvers<void>()
+      await page.route('**/v1/webhook/*/status', async (route) => {
+        asks.resolve()
+        await heard.promise
+        await route.continue()
+      })
+      await asks.promise
+      const [failing] = (await client.listWebhooks()).webhooks
+      await client.pauseWebhook(failing?.webhook_id ?? '')
       await page.getByRole('button', { name: 'Try now' }).click()
+      heard.resolve()
+      await page.getByText('The webhook is paused. Events wait.').waitFor()
+      await page.unroute('**/v1/webhook/*/status')
+      expect(receiver.requests.some(({ body }) => body.includes('waiting@'))).toBe(false)
+      await page.getByRole('button', { name: 'Resume' }).click()
       await receiver.waitFor(({ body }) => body.includes('waiting@example.com'))
       await page.getByText('Nothing waits', { exact: true }).waitFor()
       expect(await page.getByRole('button', { name: 'Try now' }).count()).toBe(0)

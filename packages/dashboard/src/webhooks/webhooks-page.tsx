@@ -22,6 +22,7 @@ import { RotateSecret, useSignedFact } from './signing-secret.tsx'
 import { webhookSnippets } from './snippets.ts'
 import { WebhookStateMark } from './states.tsx'
 import { subscriptionNames, subscriptions } from './subscriptions.ts'
+import { retriedStates, tryNow } from './try-now.ts'
 import { WebhookForm } from './webhook-form.tsx'
 import { WebhookTest } from './webhook-test.tsx'
 import classes from './webhooks-page.module.css'
@@ -87,9 +88,6 @@ function mailFirst(webhooks: readonly Webhook[]): Webhook[] {
   return webhooks.toSorted((a, b) => kinds.indexOf(a.event) - kinds.indexOf(b.event))
 }
 
-/** Whose events wait until they are tried again. `resumeWebhook` ends that wait, paused or not. */
-const retried: readonly WebhookStatus['state'][] = ['failing', 'dormant', 'parked']
-
 type Open = 'edit' | 'secret' | 'test' | 'pause' | 'delete'
 
 function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
@@ -113,7 +111,13 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
   })
   const resume = useMutation({
     mutationFn: () => client.resumeWebhook(webhook.webhook_id),
-    onSuccess: () => tellDone(isPaused ? text.resumed : text.triedNow),
+    onSuccess: () => tellDone(text.resumed),
+    onError: tellFailed('change'),
+    onSettled: refresh,
+  })
+  const trial = useMutation({
+    mutationFn: () => tryNow(client, webhook.webhook_id),
+    onSuccess: (isTried) => tellDone(isTried ? text.triedNow : text.paused),
     onError: tellFailed('change'),
     onSettled: refresh,
   })
@@ -137,11 +141,11 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
       note={status.data === undefined ? undefined : text.stateHelp[status.data.state]}
       actions={
         <>
-          {status.data !== undefined && retried.includes(status.data.state) && (
+          {status.data !== undefined && retriedStates.includes(status.data.state) && (
             <SmallAction
               operation="resumeWebhook"
-              loading={resume.isPending}
-              onClick={() => resume.mutate()}
+              loading={trial.isPending}
+              onClick={() => trial.mutate()}
             >
               {text.tryNow}
             </SmallAction>
