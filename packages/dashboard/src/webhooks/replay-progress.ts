@@ -49,7 +49,7 @@ const lookAgainMs = 1_000
 const manyRows = 10_000
 const countAgainMs = 5_000
 
-export interface Look extends ReplayProgress {
+interface Look extends ReplayProgress {
   /** When to look again. */
   readonly afterMs: number
 }
