@@ -137,3 +137,10 @@ export function concernsMailer(category: string, reply: string): boolean {
 export function failedReasonOf(category: FailureCategory): string {
   return FAILURES[category].sentence
 }
+
+const SENTENCES: ReadonlySet<string> = new Set(Object.values(FAILURES).map((one) => one.sentence))
+
+/** Whether it is one of the sentences, and not in the words of a server. */
+export function isStableReason(text: string): boolean {
+  return SENTENCES.has(text)
+}

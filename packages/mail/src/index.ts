@@ -27,7 +27,12 @@ export { checkHeader, headerBytes } from './check-header.ts'
 export { type Classified, classifiedOf, classifierOf } from './classified.ts'
 export { type ClassifiableFailure, type Classification, classifyFailure } from './classify-reply.ts'
 export { createMail } from './create.ts'
-export { concernsMailer, type FailureCategory, failedReasonOf } from './failure-category.ts'
+export {
+  concernsMailer,
+  type FailureCategory,
+  failedReasonOf,
+  isStableReason,
+} from './failure-category.ts'
 export { encodeHeaderText, type Mailbox } from './header-lines.ts'
 export { hideAddresses } from './hide-addresses.ts'
 export { classifyImapFailure, type ImapClassification } from './imap/classify-failure.ts'

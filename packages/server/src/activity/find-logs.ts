@@ -14,7 +14,7 @@ import { dayOfUlid, isTestId, ulidAtTime } from '../platform/ids.ts'
 import { dayAt } from '../platform/values/date-time.ts'
 import {
   domainFirst,
-  hasReason,
+  havingReason,
   mayHaveStatus,
   type Piece,
   type RecipientFilters,
@@ -232,7 +232,7 @@ async function toLogs(
   selection: LogSelection,
   fitting: readonly RecordedRecipient[],
 ): Promise<FoundLog[]> {
-  const recipients = fitting.filter(({ failedReason }) => hasReason(failedReason, selection))
+  const recipients = await havingReason(fitting, selection)
   if (recipients.length === 0) return []
   const [emails, engaged, hasFact] = await Promise.all([
     readEmails(tx, tenantId, recipients),

@@ -105,6 +105,25 @@ async function sendMixed() {
 }
 
 describe('listLogs', () => {
+  it("finds a server's words by those of another mail, and by their group", async () => {
+    let n = 76
+    const server = await world.serve((now) => {
+      n += 1
+      return now.phase === 'rcpt' ? `554 odd box <${now.recipient}>, id ${n}` : undefined
+    })
+    await addMailer(world.db, { port: server.port })
+    await accept(world.db, { to: [{ email: 'ada@example.com' }, { email: 'bob@example.com' }] })
+    await drain(world.db, world.sender())
+    const found = async (reason: string) =>
+      (await logs(`?failedReason=${encodeURIComponent(reason)}`)).map(({ email }) => email)
+    const both = ['bob@example.com', 'ada@example.com']
+    const [one] = await logs()
+    expect(await found(one?.failed_reason ?? '')).toEqual(both)
+    expect(await found('554 odd box <eve@example.net>, id 1')).toEqual(both)
+    expect(await found('554 odd box <address> id #')).toEqual(both)
+    expect(await found('554 odd box')).toEqual([])
+  })
+
   it('[3.6] shows the state of each recipient', async () => {
     const { refId, mailerId } = await sendMixed()
     const own = {

@@ -28,7 +28,7 @@ export {
   readWaitsOf,
   type WholeEmail,
 } from './record/email-store.ts'
-export { type EmailSelection, hasReason, readEmailFilters } from './record/read-filters.ts'
+export { type EmailSelection, havingReason, readEmailFilters } from './record/read-filters.ts'
 export {
   indexOfStatus,
   mayHaveStatus,

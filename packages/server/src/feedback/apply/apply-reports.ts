@@ -105,7 +105,7 @@ export async function applyReports(
       judged.flatMap(({ recipient: { mailerId: subject, email, campaignId }, counted }) => {
         const groups = groupsOfRecipient(email, campaignId)
         return counted.map(({ reason, ...one }) => {
-          return { ...one, tenantId, subject, ...withReason(groups, reason) }
+          return { ...one, tenantId, subject, ...withReason(groups, reason, email) }
         })
       }),
     ),

@@ -34,6 +34,8 @@ export interface Claim {
   readonly permittedMs?: number
   /** What it is counted under. Known once its email is loaded. */
   readonly groups?: CounterGroups
+  /** Its recipient's address. Known once its email is loaded. */
+  readonly email?: string
   /** Which rendering its recipient gets, where it has one. Known once its email is loaded. */
   readonly rendering?: number
   /** The phase in which an earlier claim ran out, else `waiting`. */

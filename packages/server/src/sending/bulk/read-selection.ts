@@ -63,7 +63,7 @@ export function fits(one: SoughtRecipient, selection: BulkSelection): boolean {
   if (mailerId !== undefined && one.mailerId !== mailerId) return false
   if (isTest !== undefined && isTestId(one.mailerId) !== isTest) return false
   if (subject !== undefined && one.subject?.toLowerCase().includes(subject) !== true) return false
-  if (!hasReason(one.failedReason, selection)) return false
+  if (!hasReason(one, selection)) return false
   if (emailKey === undefined && domain === undefined) return true
   const parsed = parseAddress(one.email)
   if (!parsed.ok) return false

@@ -2,6 +2,7 @@
  * What emails are filtered by, checked (docs/reference/statuses.md#log-filters, "Log filters"): in logs,
  * their export and operations on many recipients. Each refusal names its path.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { BulkFilter, FieldError, RecipientType } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { readSpan } from '../../platform/http/read-span.ts'
@@ -73,13 +74,36 @@ function soughtReason(text: string): SoughtReason {
   return { text, group: groupedReason(text) }
 }
 
+interface FailedRecipient {
+  readonly email: string
+  readonly failedReason: string
+}
+type WithReason = Pick<EmailSelection, 'failedReason'>
+
 /** Whether a recipient's reason is the one that is sought: its own words, or the group that has it. */
 export function hasReason(
-  failedReason: string,
-  { failedReason: sought }: Pick<EmailSelection, 'failedReason'>,
+  { email, failedReason }: FailedRecipient,
+  { failedReason: sought }: WithReason,
 ): boolean {
   if (sought === undefined || failedReason === sought.text) return true
   if (failedReason === '') return false
-  const group = groupedReason(failedReason)
+  const group = groupedReason(failedReason, email)
   return group === sought.text || group === sought.group
+}
+
+/** Unlike words of servers take time: others get their turn of the event loop after so many. */
+const TURN = 200
+
+/** In the order of the given. */
+export async function havingReason<R extends FailedRecipient>(
+  recipients: readonly R[],
+  selection: WithReason,
+): Promise<readonly R[]> {
+  if (selection.failedReason === undefined) return recipients
+  const having: R[] = []
+  for (let i = 0; i < recipients.length; i += TURN) {
+    if (i > 0) await setImmediate()
+    having.push(...recipients.slice(i, i + TURN).filter((one) => hasReason(one, selection)))
+  }
+  return having
 }

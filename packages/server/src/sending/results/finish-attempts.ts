@@ -185,9 +185,9 @@ async function endGroup(tx: Tx, clock: Clock, decided: readonly Ending[]): Promi
     setStatuses(tx, changes),
     addCounterChanges(
       tx,
-      ended.map(({ claim: { tenantId, mailerId: subject, groups }, finished }, k) => {
+      ended.map(({ claim: { tenantId, mailerId: subject, groups, email = '' }, finished }, k) => {
         const { status: name = '', failedReason = '' } = changes[k] ?? {}
-        const counted = withReason(groups, failedReason)
+        const counted = withReason(groups, failedReason, email)
         return { tenantId, subject, name, at: finished.finishedAt, n: 1, ...counted }
       }),
     ),

@@ -69,6 +69,7 @@ export async function loadAttempts(
       claim: {
         ...claim,
         groups: groupsOfRecipient(recipient.email, email.campaign_id),
+        email: recipient.email,
         ...(rendering === undefined ? {} : { rendering }),
       },
       prepare: rendering === undefined ? (prepareSmall ?? prepareLarge) : prepareLarge,
