@@ -86,7 +86,7 @@ export const overview = closedObject(
     }),
     queue: overviewQueue,
     attention: Type.Array(attention, {
-      description: `What to look at first, at most ${attentionMax} of each reason; empty when all is well`,
+      description: `What to look at first, at most ${attentionMax} of each reason; what fails or is late comes before what a person paused; empty when all is well`,
     }),
     top_failed_reasons: Type.Array(countedGroup, {
       description: `Of failures, the most frequent first, ${topGroupsMax} at most`,

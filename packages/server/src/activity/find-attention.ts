@@ -1,6 +1,6 @@
 /**
  * What a tenant should look at first: its suspension, mailers that are down or fail, queues that are late,
- * webhooks that fail.
+ * webhooks that fail; after these what a person paused, with what waits for it first.
  */
 import { type Attention, attentionMax } from '@postrider/contract'
 import { listMailers } from '../mailers/index.ts'
@@ -20,6 +20,8 @@ export async function findAttention(
   const disabled = await listMailers(q, { ...inactive, state: 'disabled' })
   const webhooks = await listFailingOf(q, tenantId, attentionMax)
   const holds = new Set(queue.heldMailers.map(({ mailerId }) => mailerId))
+  const holding = disabled.filter(({ mailerId }) => holds.has(mailerId))
+  const resting = disabled.filter(({ mailerId }) => !holds.has(mailerId))
   return [
     ...(queue.suspendedSince === undefined
       ? []
@@ -36,14 +38,6 @@ export async function findAttention(
       since: stateChangedAt.toISOString(),
       detail: stateEvidence ?? stateReason ?? '',
     })),
-    ...disabled.map(({ mailerId, stateChangedAt }) => ({
-      mailer_id: mailerId,
-      reason: holds.has(mailerId) ? ('mail_held' as const) : ('mailer_disabled' as const),
-      since: stateChangedAt.toISOString(),
-      detail: holds.has(mailerId)
-        ? 'A person disabled the mailer, and its mail waits'
-        : 'A person disabled it: it sends and reads nothing',
-    })),
     ...queue.failing.slice(0, attentionMax).map(({ mailerId, failedReason, providerError }) => ({
       mailer_id: mailerId,
       reason: 'mailer_failing' as const,
@@ -56,13 +50,33 @@ export async function findAttention(
       since: new Date(nowMs - dueForMs).toISOString(),
       detail: `Mail by ${host} has been due since then, and the limits of the mailer do not explain it`,
     })),
-    ...webhooks.map(({ webhookId, isPaused, since }) => ({
-      webhook_id: webhookId,
-      reason: isPaused ? ('webhook_paused' as const) : ('webhook_failing' as const),
-      since: since?.toISOString() ?? null,
-      detail: isPaused
-        ? 'A person paused the webhook, and its events wait'
-        : 'Its last request failed, or its receiver refuses every event',
+    ...webhooks
+      .filter(({ isPaused }) => !isPaused)
+      .map(({ webhookId, since }) => ({
+        webhook_id: webhookId,
+        reason: 'webhook_failing' as const,
+        since: since?.toISOString() ?? null,
+        detail: 'Its last request failed, or its receiver refuses every event',
+      })),
+    ...holding.map(({ mailerId, stateChangedAt }) => ({
+      mailer_id: mailerId,
+      reason: 'mail_held' as const,
+      since: stateChangedAt.toISOString(),
+      detail: 'A person disabled the mailer, and its mail waits',
+    })),
+    ...webhooks
+      .filter(({ isPaused }) => isPaused)
+      .map(({ webhookId, since }) => ({
+        webhook_id: webhookId,
+        reason: 'webhook_paused' as const,
+        since: since?.toISOString() ?? null,
+        detail: 'A person paused the webhook, and its events wait',
+      })),
+    ...resting.map(({ mailerId, stateChangedAt }) => ({
+      mailer_id: mailerId,
+      reason: 'mailer_disabled' as const,
+      since: stateChangedAt.toISOString(),
+      detail: 'A person disabled it: it sends and reads nothing',
     })),
   ]
 }

@@ -198,6 +198,54 @@ describe('the overview', () => {
     expect(reasonsOf(await overview())).toEqual(['queue_late'])
   })
 
+  it('names what fails and is late before what a person paused', async () => {
+    const paused = [await addMailer(world.db), await addMailer(world.db)]
+    await accept(world.db, paused[0] === undefined ? {} : { mailer_id: paused[0].mailerId })
+    await world.db.query(`update mailers_mailer set state = 'disabled'`)
+    const down = await addMailer(world.db, { email: 'down@example.com' })
+    await world.db.query(
+      `update mailers_mailer set state = 'deactivated', state_reason = 'smtp_auth_rejected'
+        where mailer_id = $1`,
+      [down.mailerId],
+    )
+    const late = await addMailer(world.db)
+    await accept(world.db, { mailer_id: late.mailerId })
+    await ago(120)
+    const webhooks = [
+      await insertWebhook(world.db),
+      await insertWebhook(world.db, { event: 'DOMAIN_VERIFICATION' }),
+    ]
+    await world.db.query(
+      `update webhooks_stream set state = 'active', first_failure_at = now(), delivery_id = 'dl_1'`,
+    )
+    await world.db.query('update webhooks_stream set paused_at = $2 where webhook_id = $1', [
+      webhooks[0]?.webhookId,
+      new Date('2026-11-20T13:00:00Z'),
+    ])
+    expect(reasonsOf(await overview())).toEqual([
+      ...['mailer_deactivated', 'queue_late', 'webhook_failing'],
+      ...['mail_held', 'webhook_paused', 'mailer_disabled'],
+    ])
+  })
+
+  it('counts no part of an address that a server named', async () => {
+    const long = 'x'.repeat(173)
+    const server = await world.serve((now) => {
+      if (now.phase !== 'rcpt') return undefined
+      if (now.recipient?.startsWith('ada')) return '554 user ada.lovelace is odd'
+      return `554 ${long} rejected <${now.recipient}>`
+    })
+    await addMailer(world.db, { port: server.port })
+    const to = ['maria.mustermann@a.example', 'ada.lovelace@a.example'].map((email) => ({ email }))
+    await accept(world.db, { to })
+    await drain(world.db, world.sender())
+    const { top_failed_reasons: reasons } = await overview()
+    expect(reasons.map((one) => one.failed_reason).toSorted()).toEqual([
+      '554 user <address> is odd',
+      `554 ${long} rejected <address>`,
+    ])
+  })
+
   it.each([
     [{ start: 'x' }, '/start'],
     [{ end: 'x' }, '/end'],
