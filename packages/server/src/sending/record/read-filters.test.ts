@@ -8,7 +8,8 @@ const soughtBy = (failedReason?: string) =>
 it('compares 2,000 unlike reasons in pieces, and keeps those that fit in their order', async () => {
   const all = Array.from({ length: 2_000 }, (_, n) => ({
     email: `to${n}@example.com`,
-    failedReason: n % 3 === 0 ? `554 no ${n + 1_000} <to${n}@example.com>` : `554 ${'x'.repeat(n % 300)}`,
+    failedReason:
+      n % 3 === 0 ? `554 no ${n + 1_000} <to${n}@example.com>` : `554 ${'x'.repeat(n % 300)}`,
   }))
   let turns = 0
   const again = () => {
