@@ -55,7 +55,7 @@ export const words = defineWords(
     },
     folders: 'Ordner',
     lastRead: 'Zuletzt gelesen',
-    failingSince: 'Nicht lesbar seit',
+    failingSince: 'Nicht lesbar, begonnen',
     failingTitle: 'Das Postfach kann nicht gelesen werden',
     failingHelp: 'Postrider versucht es von selbst weiter und meldet, was inzwischen ankam.',
     mailbox: 'Postfach, das gelesen wird',

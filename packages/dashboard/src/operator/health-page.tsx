@@ -97,7 +97,7 @@ function Checks({ health }: { readonly health: GetHealthAnswer['health'] }) {
               {
                 key: 'found',
                 head: text.found,
-                cell: ({ detail }) => <span title={detail}>{detail}</span>,
+                cell: ({ detail }) => <LinkedIds>{detail}</LinkedIds>,
               },
             ]}
           />

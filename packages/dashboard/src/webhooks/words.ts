@@ -199,7 +199,7 @@ export const words = defineWords(
     url: 'Adresse',
     urlHelp: 'https, von hier erreichbar.',
     waiting: 'Wartende Ereignisse',
-    since: 'Ältestes seit',
+    since: 'Ältestes',
     typical: 'Übliche Antwort',
     slowest: 'Langsamste von zwanzig',
     lastHour: 'in der letzten Stunde',
