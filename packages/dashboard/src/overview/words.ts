@@ -40,7 +40,7 @@ export const words = defineWords(
     } satisfies Readonly<Record<Attention['reason'], string>>,
     problem: 'Problem',
     lookAt: (name: string) => `Look at ${name}`,
-    since: 'since',
+    since: 'begun',
     start: 'First steps',
     startLead: 'Four steps to the first event at your own system.',
     hideSteps: 'Hide',

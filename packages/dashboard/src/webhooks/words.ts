@@ -31,7 +31,7 @@ export const words = defineWords(
     url: 'Address',
     urlHelp: 'https, reachable from here.',
     waiting: 'Events that wait',
-    since: 'Oldest since',
+    since: 'Oldest',
     typical: 'Typical answer',
     slowest: 'Slowest of twenty',
     lastHour: 'in the last hour',
