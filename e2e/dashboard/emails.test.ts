@@ -94,6 +94,8 @@ describeInBrowser(
       await making.waitFor({ state: 'detached' })
       await page.goto(`${scene().origin}/app/t/${tenant.tenantId}/emails`)
 
+      // Before the first mail: settings that an attempt has read hold for a second.
+      await tenant.client.updatePhishingSettings({ blocked_domains: ['bad.test'] })
       const server = await world.newSmtpServer()
       await tenant.client.configureSMTP({
         ...{ name: 'Receipts', email: 'orders@example.com' },
@@ -109,7 +111,6 @@ describeInBrowser(
       expect(server.messages.map(({ recipients }) => recipients)).toEqual([[person.email]])
 
       // What the protection stops is in its list, with the sign that told it.
-      await tenant.client.updatePhishingSettings({ blocked_domains: ['bad.test'] })
       const { ref_id: stopped } = await tenant.client.sendEmail({
         ...{ from: { email: 'orders@example.com' }, to: [{ email: 'eve@example.com' }] },
         ...{ subject: 'Your account', content: [{ type: 'text/plain', value: BAIT }] },
