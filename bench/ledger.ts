@@ -4,9 +4,12 @@
  * Rows are those of tables; those of the catalogue and of the storage of large values are not counted. WAL
  * bytes are those of records, without the images of whole pages, which depend on checkpoints alone.
  * Statements are counted without BEGIN and COMMIT.
+ *
+ * What happens by the clock is left out: statistics for plans, and counters, which are added up every ten seconds.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 export interface Cost {
@@ -37,6 +40,14 @@ export interface Ledger {
   close(): Promise<void>
 }
 
+/** Longer than what is written by the group waits for others. */
+const REST_MS = 200
+const REST_WITHIN_MS = 30_000
+
+/** Changes of counters that are added up, and their sums. That a change is stored belongs to the work. */
+const IS_BY_CLOCK = `(relname like 'platform\\_counter%'
+  and not (relname like 'platform\\_counter\\_change%' and what like '%INSERT%'))`
+
 /** A record that touches several blocks counts where its first one is. Large values are their table's. */
 const PARTS = `
   with block as (
@@ -46,8 +57,15 @@ const PARTS = `
   select coalesce(regexp_replace(c.relname, '_\\d{8}', ''), '(none)') as name, what,
          count(*)::float8 as records, sum(bytes)::float8 as "walBytes"
     from block left join pg_class c on pg_relation_filenode(c.oid) = block.relfilenode
-   where block_id = 0
+   where block_id = 0 and not coalesce(${IS_BY_CLOCK}, false)
    group by 1, 2 order by 4 desc`
+const BY_CLOCK = `
+  with block as (
+    select relfilenode, record_type as what, record_length - coalesce(block_fpi_length, 0) as bytes
+      from pg_get_wal_block_info($1, $2, false) where block_id = 0)
+  select coalesce(sum(bytes), 0)::float8 as "walBytes"
+    from block join pg_class c on pg_relation_filenode(c.oid) = block.relfilenode
+   where ${IS_BY_CLOCK}`
 
 /** Of a table with partitions by day: all of them together. */
 const KEPT = `
@@ -68,6 +86,7 @@ export function prepareLedger(dataDir: string): void {
     `shared_preload_libraries = 'pg_stat_statements'
 pg_stat_statements.track_utility = off
 wal_keep_size = '1GB'
+autovacuum = off
 `,
   )
 }
@@ -95,11 +114,24 @@ export async function openLedger(dataDir: string): Promise<Ledger> {
     return rows[0]
   }
 
+  /** A receiver has its last event before the service has written that down: once nothing more is written. */
+  async function readAtRest(): ReturnType<typeof read> {
+    const endsAt = performance.now() + REST_WITHIN_MS
+    let last = await read()
+    while (performance.now() < endsAt) {
+      await delay(REST_MS)
+      const now = await read()
+      if (now.lsn === last.lsn) return now
+      last = now
+    }
+    throw new Error('the database is never at rest')
+  }
+
   return {
     async costOf(work) {
-      const before = await read()
+      const before = await readAtRest()
       const count = await work()
-      const after = await read()
+      const after = await readAtRest()
       const range = [before.lsn, after.lsn]
       const { rows: totals } = await client.query(
         `select coalesce(sum(record_size), 0)::float8 as "walBytes",
@@ -109,19 +141,22 @@ export async function openLedger(dataDir: string): Promise<Ledger> {
         range,
       )
       const { rows: changes } = await client.query(
-        `select count(*) filter (where record_type like 'INSERT%')::float8 as inserted,
-                count(*) filter (where record_type like '%UPDATE%')::float8 as updated,
-                count(*) filter (where record_type like 'DELETE%')::float8 as deleted
-           from pg_get_wal_block_info($1, $2, false) b
+        `select count(*) filter (where what like 'INSERT%')::float8 as inserted,
+                count(*) filter (where what like '%UPDATE%')::float8 as updated,
+                count(*) filter (where what like 'DELETE%')::float8 as deleted
+           from (select relfilenode, record_type as what from pg_get_wal_block_info($1, $2, false)
+                  where resource_manager = 'Heap' and block_id = 0 and relforknumber = 0) b
            join pg_class c on pg_relation_filenode(c.oid) = b.relfilenode
-          where b.resource_manager = 'Heap' and b.block_id = 0 and b.relforknumber = 0
-            and c.relkind = 'r' and c.relnamespace <> 'pg_catalog'::regnamespace`,
+          where c.relkind = 'r' and c.relnamespace <> 'pg_catalog'::regnamespace
+            and not ${IS_BY_CLOCK}`,
         range,
       )
       const { rows: parts } = await client.query<PartCost>(PARTS, range)
+      const { rows: byClock } = await client.query<{ walBytes: number }>(BY_CLOCK, range)
       const all: Cost = {
         statements: after.statements - before.statements,
         ...totals[0],
+        walBytes: totals[0].walBytes - (byClock[0]?.walBytes ?? 0),
         ...changes[0],
       }
       const names = Object.keys(all) as (keyof Cost)[]
