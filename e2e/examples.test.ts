@@ -143,7 +143,7 @@ it('the lines under empty lists work with the key that is named beside them, and
       const scope = needs === 'all' ? needs : permissions[operation]?.scope
       const mode = needs === 'test' ? 'test' : 'live'
       answers.push([name, curl.includes('$POSTRIDER_TEST_KEY')])
-      expected.push([name, mode === 'test'])
+      expected.push([name, name === 'testSnippets'])
       const key =
         scope === undefined ? ADMIN_TOKEN : scope === 'all' ? whole : await keyOf([scope], mode)
       const { ok, code } = await paste(curl, key)
