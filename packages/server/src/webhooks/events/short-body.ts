@@ -66,8 +66,8 @@ const ANY_PHRASE = new RegExp(
     .join('|'),
   'g',
 )
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\x00-\x1f]/g
+/** All that comes before the space, which is what JSON escapes. */
+const CONTROL = /[^ -\uffff]/g
 
 /** Longer ones, such as received mail, are no longer for these phrases. PostgreSQL compresses them. */
 const CHARS_MAX = 4096
