@@ -20,8 +20,6 @@ export async function findAttention(
   const disabled = await listMailers(q, { ...inactive, state: 'disabled' })
   const webhooks = await listFailingOf(q, tenantId, attentionMax)
   const holds = new Set(queue.heldMailers.map(({ mailerId }) => mailerId))
-  const holding = disabled.filter(({ mailerId }) => holds.has(mailerId))
-  const resting = disabled.filter(({ mailerId }) => !holds.has(mailerId))
   return [
     ...(queue.suspendedSince === undefined
       ? []
@@ -50,33 +48,47 @@ export async function findAttention(
       since: new Date(nowMs - dueForMs).toISOString(),
       detail: `Mail by ${host} has been due since then, and the limits of the mailer do not explain it`,
     })),
-    ...webhooks
-      .filter(({ isPaused }) => !isPaused)
-      .map(({ webhookId, since }) => ({
-        webhook_id: webhookId,
-        reason: 'webhook_failing' as const,
-        since: since?.toISOString() ?? null,
-        detail: 'Its last request failed, or its receiver refuses every event',
-      })),
-    ...holding.map(({ mailerId, stateChangedAt }) => ({
-      mailer_id: mailerId,
-      reason: 'mail_held' as const,
-      since: stateChangedAt.toISOString(),
-      detail: 'A person disabled the mailer, and its mail waits',
-    })),
-    ...webhooks
-      .filter(({ isPaused }) => isPaused)
-      .map(({ webhookId, since }) => ({
-        webhook_id: webhookId,
-        reason: 'webhook_paused' as const,
-        since: since?.toISOString() ?? null,
-        detail: 'A person paused the webhook, and its events wait',
-      })),
-    ...resting.map(({ mailerId, stateChangedAt }) => ({
-      mailer_id: mailerId,
-      reason: 'mailer_disabled' as const,
-      since: stateChangedAt.toISOString(),
-      detail: 'A person disabled it: it sends and reads nothing',
-    })),
+    ...ofWebhooks(
+      webhooks.filter(({ isPaused }) => !isPaused),
+      'webhook_failing',
+      'Its last request failed, or its receiver refuses every event',
+    ),
+    ...ofDisabled(
+      disabled.filter(({ mailerId }) => holds.has(mailerId)),
+      'mail_held',
+      'A person disabled the mailer, and its mail waits',
+    ),
+    ...ofWebhooks(
+      webhooks.filter(({ isPaused }) => isPaused),
+      'webhook_paused',
+      'A person paused the webhook, and its events wait',
+    ),
+    ...ofDisabled(
+      disabled.filter(({ mailerId }) => !holds.has(mailerId)),
+      'mailer_disabled',
+      'A person disabled it: it sends and reads nothing',
+    ),
   ]
+}
+
+function ofWebhooks(
+  webhooks: Awaited<ReturnType<typeof listFailingOf>>,
+  reason: Attention['reason'],
+  detail: string,
+): Attention[] {
+  return webhooks.map(({ webhookId, since }) => ({
+    ...{ webhook_id: webhookId, reason, detail },
+    since: since?.toISOString() ?? null,
+  }))
+}
+
+function ofDisabled(
+  mailers: Awaited<ReturnType<typeof listMailers>>,
+  reason: Attention['reason'],
+  detail: string,
+): Attention[] {
+  return mailers.map(({ mailerId, stateChangedAt }) => ({
+    ...{ mailer_id: mailerId, reason, detail },
+    since: stateChangedAt.toISOString(),
+  }))
 }
