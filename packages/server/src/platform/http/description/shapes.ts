@@ -20,6 +20,8 @@ export interface Shapes {
 }
 
 export function createShapes(): Shapes {
+  // Not as the service starts: few processes are asked for the description.
+  if (exported.size === 0) collectNames()
   const components = new Map<string, Schema>()
   const references = new Map<string, Schema>()
 
@@ -171,5 +173,3 @@ function collectNames(): void {
 function pascal(name: string): string {
   return name.replace(/^oauth/, 'OAuth').replace(/^[a-z]/, (letter) => letter.toUpperCase())
 }
-
-collectNames()
