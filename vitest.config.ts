@@ -11,9 +11,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * - `*.slow.test.ts`, and all of `e2e/`, starts processes or mail servers, or takes long.
  * Those of them that build what is published are a tier of their own, `release` (docs/testing.md#tests-of-a-release).
  *
- * Many files of the first two share one process, so a file must leave nothing behind: no variable of the
- * environment, no fake clock, nothing closed that a shared module keeps. (Threads would start faster, but a
- * thread has no time zone and no working directory of its own.)
+ * Many files share one process, so a file must leave nothing behind: no variable of the environment, no fake
+ * clock, nothing closed that a shared module keeps. (Threads would start faster, but a thread has no time zone and
+ * no working directory of its own.)
  */
 const roots = 'packages/*/{src,test}/**'
 const common = {
@@ -105,6 +105,8 @@ export default defineConfig({
             'e2e/**/*.test.ts',
           ],
           exclude: ['**/node_modules/**', ...builds],
+          // A process for each took half a second of processor time, and imported the same again.
+          isolate: false,
           ...ofProcesses,
         },
       },
