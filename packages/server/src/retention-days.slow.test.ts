@@ -39,14 +39,22 @@ afterAll(() => database.close())
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
 const dayOf = (at: Date) => at.toISOString().slice(0, 10)
 
-/** Makes the old days again, and lets retention drop what is older than 30. */
+/** Makes days of tables, from the first to the last, so many days ago. */
+async function makeDays(tables: readonly string[], first: number, last: number): Promise<void> {
+  for (const table of tables)
+    await database.db.query('select platform_ensure_day_partitions($1, $2, $3)', [
+      ...[table, first, -last],
+    ])
+}
+
+/** Makes the days on both sides of 30 days, and of 7 for content, again. Lets retention drop what is older. */
 async function dropOld(
   retentionMs = 30 * DAY_MS,
   contentRetentionMs = retentionMs,
 ): Promise<{ dropped: readonly string[]; needed: readonly string[] }> {
   const { db } = database
-  for (const table of partitionedTables)
-    await db.query('select platform_ensure_day_partitions($1, 33)', [table])
+  await makeDays(partitionedTables, 33, 29)
+  await makeDays(tablesOfContent, 10, 6)
   const retention = createRetention({
     databaseUrl: database.url,
     retentionMs,
@@ -75,10 +83,9 @@ it('[contract 1] removes every partitioned table by day', async () => {
 })
 
 it('keeps the recipients of unsubscribe links for 400 days, or as long as emails', async () => {
-  const { db } = database
   const table = 'sending_unsubscribable'
   const keptDaysMin = UNSUBSCRIBABLE_MS / DAY_MS
-  await db.query('select platform_ensure_day_partitions($1, $2)', [table, keptDaysMin + 2])
+  await makeDays([table], keptDaysMin + 2, keptDaysMin - 1)
   const old = [1, 2].flatMap((days) => named([table], daysAgo(keptDaysMin + days)))
   expect((await dropOld((keptDaysMin + 9) * DAY_MS)).dropped).not.toContain(old[0])
   const { dropped } = await dropOld()
@@ -131,8 +138,7 @@ it('removes content by days of its own, and keeps that of an email that waits', 
 it('keeps the content of an email from its time of sending', async () => {
   const { db } = database
   const at = daysAgo(9)
-  for (const table of ['sending_email', 'sending_content'])
-    await db.query(`select platform_ensure_day_partitions($1, 33)`, [table])
+  await makeDays(['sending_email', 'sending_content'], 10, 6)
   await db.query(
     `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject, max_attempts,
        expires_at, traceparent, created_at, queued_at)
@@ -149,7 +155,7 @@ it('keeps the content of an email from its time of sending', async () => {
 it('removes the content that a process had taken out when it was killed', async () => {
   const { db } = database
   const [content = ''] = named(['sending_content'], daysAgo(9))
-  await db.query(`select platform_ensure_day_partitions('sending_content', 33)`)
+  await makeDays(['sending_content'], 10, 6)
   // A reader of that day alone lets it be taken out, and not be dropped: so far a process came.
   const cut = await db.transaction(async (tx) => {
     await tx.query(`select from ${content}`)
@@ -255,7 +261,7 @@ it('[contract 5] keeps a scheduled email that was accepted up to 30 days ago', a
 it('[contract 1] counts the retention of a scheduled email from its time of sending', async () => {
   const { db } = database
   const at = daysAgo(31)
-  await db.query(`select platform_ensure_day_partitions('sending_email', 33)`)
+  await makeDays(['sending_email'], 33, 29)
   const accept = (refId: string, queuedAt: Date | null) =>
     db.query(
       `insert into sending_email (tenant_id, ref_id, day, mailer_id, from_email, subject,
