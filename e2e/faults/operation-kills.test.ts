@@ -13,7 +13,7 @@ type Client = Awaited<ReturnType<typeof connectTo>>
 
 const TEST_MS = 400_000
 /** Of each operation, at moments of a new seed in each run. */
-const KILLS = casesOf(2, 3)
+const KILLS = casesOf(1, 3)
 const seed = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000)
 const random = createRandom(seed)
 

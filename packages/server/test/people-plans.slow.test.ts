@@ -37,8 +37,8 @@ import { createTestDatabase, type TestDatabase } from './database.ts'
 import { mostRows } from './explain.ts'
 import { explained } from './webhook-record.ts'
 
-const USERS = casesOf(30_000, 100_000)
-const AUDIT = casesOf(100_000, 300_000)
+const USERS = casesOf(15_000, 100_000)
+const AUDIT = casesOf(40_000, 300_000)
 const idOf = (n: number) => `user_${String(n).padStart(26, '0')}`
 const [userId, other] = [idOf(777), idOf(778)]
 const hashOf = (n: number) => Buffer.from(`hash ${n}`)

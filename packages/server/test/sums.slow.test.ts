@@ -1,12 +1,12 @@
 /** What is counted as it happens equals what a scan of the tables finds, after traffic of every kind in a random order. */
-import { createRandom, createSmtpServer, type SmtpServer } from '@postrider/testkit'
+import { casesOf, createRandom, createSmtpServer, type SmtpServer } from '@postrider/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { App } from '../src/compose.ts'
 import { groupedReason } from '../src/sending/record/counter-groups.ts'
 import { ADMIN_TOKEN, composeForTest } from './composed-app.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
-const SEEDS = [1, 2, 3]
+const SEEDS = [1, 2, 3].slice(0, casesOf(1, 3))
 const EMAILS = 60
 const HOUR_MS = 3_600_000
 /** What the simulator makes of them is in docs/relays.md. Without `throttled`, for which all mail of the domain waits. */

@@ -215,7 +215,7 @@ describe('logs', () => {
           expect(logs.map(idOf)).toEqual(known.filter((log) => fits(log, query)).map(knownIdOf))
         },
       ),
-      { numRuns: casesOf(12, 60), seed: 11 },
+      { numRuns: casesOf(8, 60), seed: 11 },
     )
   }, 120_000)
 
@@ -245,7 +245,7 @@ describe('logs', () => {
     async (status) => {
       const wanted = known.filter((log) => log.facts.includes(status))
       expect(wanted.length).toBeGreaterThan(0)
-      for (const pageSize of [500, 3, 1].slice(0, casesOf(2, 3)))
+      for (const pageSize of [3, 500, 1].slice(0, casesOf(1, 3)))
         for (const bounds of [NONE, { looksMax: 5_000, pieceMax: 2_000 }])
           expect((await read({ status, pageSize }, { bounds })).map(idOf)).toEqual(
             wanted.map(knownIdOf),
