@@ -9,8 +9,10 @@
 import { randomBytes } from 'node:crypto'
 import { databaseUrl, runOnServer } from '@postrider/testkit/database'
 import pino from 'pino'
+import type { ProvidedContext } from 'vitest'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../src/platform/db/migrate.ts'
+import { onceForARun } from './once-for-a-run.ts'
 import { startScratchServer } from './scratch-server.ts'
 
 declare module 'vitest' {
@@ -19,7 +21,15 @@ declare module 'vitest' {
   }
 }
 
+type TestDatabase = ProvidedContext['testDatabase']
+
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { value, end } = await onceForARun('database', makeDatabases)
+  project.provide('testDatabase', value)
+  return end
+}
+
+async function makeDatabases(): Promise<{ value: TestDatabase; end(): Promise<void> }> {
   const external = process.env.POSTRIDER_TEST_DATABASE_URL
   const server = external === undefined ? await startScratchServer() : undefined
   const serverUrl = external ?? server?.url ?? ''
@@ -41,12 +51,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await server?.stop()
     throw error
   }
-  project.provide('testDatabase', { serverUrl, template, templateWithDays })
-  return async () => {
+  const end = async () => {
     if (server) await server.stop()
     else {
       for (const name of [template, templateWithDays])
         await runOnServer(serverUrl, `drop database if exists ${name} with (force)`)
     }
   }
+  return { value: { serverUrl, template, templateWithDays }, end }
 }

@@ -18,6 +18,7 @@ import pino from 'pino'
 import { bundleService } from '../../../release/npm/bundle.ts'
 import { migrationsDir } from '../src/operator-database.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
+import { onceForARun } from './once-for-a-run.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
@@ -33,18 +34,26 @@ const NAMED = [
   'packages/dashboard/dist/',
 ]
 
-export async function setup(): Promise<() => void> {
+export async function setup(): Promise<() => Promise<void>> {
+  const { value, end } = await onceForARun('service', prepare)
+  // Workers inherit them; packages/testkit/src/programs.ts and prepared-data.ts read them.
+  Object.assign(process.env, value)
+  return end
+}
+
+async function prepare() {
   const directory = mkdtempSync(join(tmpdir(), 'postrider-prepared-'))
   // The servers run as another user where tests run as root.
   chmodSync(directory, 0o711)
   const dataDir = join(directory, 'service')
   mkdirSync(dataDir)
   const [server] = await Promise.all([makeServer(directory), makeBundle(), makeDatabase(dataDir)])
-  // Workers inherit them; packages/testkit/src/programs.ts and prepared-data.ts read them.
-  process.env.BUNDLED_SERVICE = join(root, BUNDLE, 'main.js')
-  process.env.PREPARED_DATA = dataDir
-  process.env.PREPARED_SERVER = server
-  return () => rmSync(directory, { recursive: true, force: true })
+  const value = {
+    BUNDLED_SERVICE: join(root, BUNDLE, 'main.js'),
+    PREPARED_DATA: dataDir,
+    PREPARED_SERVER: server,
+  }
+  return { value, end: async () => rmSync(directory, { recursive: true, force: true }) }
 }
 
 async function makeBundle(): Promise<void> {
