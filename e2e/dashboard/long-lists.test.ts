@@ -13,16 +13,16 @@ import type { Scene } from './scene.ts'
 
 const MANY = 10_000
 /** What is really sent; other rows are written. */
-const SENT = casesOf(2_000, MANY)
+const SENT = casesOf(1_000, MANY)
 /** So far a person scrolls. */
-const DEEP = casesOf(1_000, 2_000)
+const DEEP = casesOf(600, 2_000)
 const EMAILS = 10
 /** Deliveries, and how many of them a page of the service looks at. */
 const [COPIED, LOOKED_AT] = [50_000, 2_000]
 /** In and around sight, on a window of 900 pixels. */
 const DRAWN_MAX = 120
 /** Of all that a page of a list keeps more when these rows were read. */
-const HEAP_MAX = 80 * 1024 * 1024
+const HEAP_MAX = casesOf(40, 80) * 1024 * 1024
 const LIVE_DRAWN_MAX = 200
 /** Without another row, each of 20 ms or more. */
 const TRIES_MAX = 500
