@@ -2,12 +2,21 @@
  * A tour of every screen, with a story behind it, which all tours of a file share. The screens of one person share
  * a page, which logs in once and is judged after each screen.
  */
+import { casesOf } from '@postrider/testkit'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { browserHindrance } from '../browser.ts'
 import { goTo, type OpenOptions } from './scene.ts'
 import { fillIn, type Screen, screens } from './screens.ts'
 import { createStory, type Story } from './story.ts'
+
+/**
+ * So many screens are reached by links before one is loaded by its address, which takes Chromium four times as long
+ * (hostile.test.ts and operator.test.ts load nearly all of them).
+ */
+const LOADED_EACH = casesOf(4, 1)
+/** Each screen comes up in a window of this size. */
+const DESK = { width: 1440, height: 900 }
 
 let telling: Promise<Story> | undefined
 const tellOnce = () => {
@@ -23,8 +32,6 @@ export function describeTour(
     /** Completes the title of each test: "<screen> <title>". */
     readonly title: string
     readonly check: (page: Page) => Promise<void>
-    /** By links instead of addresses: loading a page again takes Chromium four times as long. */
-    readonly isByRouter?: boolean
   },
 ): void {
   describe.skipIf(browserHindrance !== undefined)(
@@ -38,16 +45,19 @@ export function describeTour(
       afterAll(() => story?.scene.closePages())
       afterEach(async () => expect(await story.scene.complaints()).toEqual([]))
 
+      let visits = 0
       async function visit(path: string, as: Screen['as'] = 'owner'): Promise<Page> {
+        visits += 1
         if (opened?.as === as) {
-          if (o.isByRouter === true) await goTo(opened.page, path)
-          else await opened.page.goto(story.scene.origin + path)
+          await opened.page.setViewportSize(DESK)
+          if (visits % LOADED_EACH === 0) await opened.page.goto(story.scene.origin + path)
+          else await goTo(opened.page, path)
           return opened.page
         }
         await story.scene.closePages()
         const person = as === 'nobody' ? {} : { person: story.people[as] }
         const page = await story.scene.open(path, {
-          ...{ ...o.open, ...person },
+          ...{ ...o.open, ...DESK, ...person },
           maySeeAll: as === 'operator',
         })
         opened = { as, page }
