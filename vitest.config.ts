@@ -8,7 +8,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * Three tiers, told apart by the name of the file:
  * - `*.test.ts` needs neither database nor process of its own.
  * - `*.db.test.ts` needs PostgreSQL, which the global set-up starts once for a run.
- * - `*.slow.test.ts`, and all of `e2e/`, starts processes or mail servers, or takes long.
+ * - `*.slow.test.ts`, and all of `e2e/`, starts processes or mail servers, or takes long. Those of `e2e/dashboard/` are
+ *   a project of their own: they share browsers and services (e2e/dashboard/house.ts).
  * Those of them that build what is published are a tier of their own, `release` (docs/testing.md#tests-of-a-release).
  *
  * Many files share one process, so a file must leave nothing behind: no variable of the environment, no fake
@@ -53,19 +54,23 @@ if (process.env.TMPDIR === undefined && existsSync(memory)) {
   if (Math.min(bavail * bsize, freemem()) >= memoryBytesMin) process.env.TMPDIR = memory
 }
 
-/** The longest files first: one that starts last is waited for alone. */
+/**
+ * The longest files first: one that starts last is waited for alone. Those of the dashboard come in a row: a process
+ * goes on with the next file only if that is of the same project.
+ */
 const LONGEST = new RegExp(
   [
     '/e2e/(?:crash|bombs|faults)/',
     '/e2e/(?:traces|start|refused-start|send-queue|reference|first-user|inbound)\\.test',
-    '/e2e/dashboard/(?:screens|long-lists|roles|operator|mailers|login|hostile)\\.test',
     '/server/test/bombs/',
     '/(?:[a-z]+-plans|find-logs)\\.slow\\.test',
   ].join('|'),
 )
+const DASHBOARD = 'dashboard'
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification): number => (LONGEST.test(moduleId) ? 0 : 1)
+    const rank = ({ moduleId, project }: TestSpecification): number =>
+      LONGEST.test(moduleId) ? 0 : project.name === DASHBOARD ? 1 : 2
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
   }
 }
@@ -104,10 +109,20 @@ export default defineConfig({
             'bench/*.slow.test.ts',
             'e2e/**/*.test.ts',
           ],
-          exclude: ['**/node_modules/**', ...builds],
+          exclude: ['**/node_modules/**', 'e2e/dashboard/**', ...builds],
           // A process for each took half a second of processor time, and imported the same again.
           isolate: false,
           ...ofProcesses,
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: DASHBOARD,
+          include: ['e2e/dashboard/*.test.ts'],
+          ...ofProcesses,
+          isolate: false,
+          environment: './e2e/dashboard/environment.ts',
         },
       },
       { test: { ...common, name: 'release', include: builds, ...ofProcesses } },

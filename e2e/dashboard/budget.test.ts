@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { buildDashboard } from './scene.ts'
+import { buildDashboard } from './house.ts'
 
 const DIST = new URL('../../packages/dashboard/dist/', import.meta.url)
 const ASSETS = new URL('assets/', DIST)

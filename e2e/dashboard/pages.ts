@@ -2,7 +2,7 @@
  * The pages of a scene. A page that a test has used goes to the next one, without its cookies and what it has
  * stored: the first visit of a new browser context takes Chromium four times as long.
  */
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 
 export interface PageOptions {
   readonly colors?: 'light' | 'dark'
@@ -20,6 +20,7 @@ const HEARD = [
 export function createPages(browser: Browser, origin: string) {
   const idle: { readonly language: string; readonly page: Page }[] = []
   const languageOf = new WeakMap<Page, string>()
+  const contexts = new Set<BrowserContext>()
 
   return {
     async take(o: PageOptions): Promise<Page> {
@@ -38,12 +39,17 @@ export function createPages(browser: Browser, origin: string) {
       })
       const page = await context.newPage()
       languageOf.set(page, language)
+      contexts.add(context)
+      context.once('close', () => contexts.delete(context))
       return page
     },
     async giveBack(page: Page): Promise<void> {
       const language = languageOf.get(page)
       if (language !== undefined && (await isLikeNew(page, origin))) idle.push({ language, page })
       else await page.context().close()
+    },
+    async close(): Promise<void> {
+      await Promise.all([...contexts].map((context) => context.close()))
     },
   }
 }

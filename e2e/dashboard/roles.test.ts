@@ -137,113 +137,109 @@ const EVERY = casesOf(3, 1)
 
 type Ids = Readonly<Record<string, string>>
 
-describeInBrowser(
-  'who may not do something',
-  (scene) => {
-    let made: Promise<Ids> | undefined
-    const idsOnce = () => {
-      made ??= makeOneOfEach(scene())
-      return made
+describeInBrowser('who may not do something', (scene) => {
+  let made: Promise<Ids> | undefined
+  const idsOnce = () => {
+    made ??= makeOneOfEach(scene())
+    return made
+  }
+  const filled = (path: string, ids: Ids) =>
+    path.replace(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? `no-${name}`)
+
+  describe.each([
+    { who: 'an owner', role: 'owner' },
+    { who: 'a developer', role: 'developer' },
+    { who: 'a supporter', role: 'support' },
+    { who: 'a viewer', role: 'viewer' },
+    { who: 'an operator who only reads', role: 'operator_viewer' },
+    { who: 'an operator who looks into the tenant', role: 'operator' },
+    { who: 'an operator who acts for the tenant', role: 'operator', acts: true },
+  ] as const)('as $who', ({ role, ...o }) => {
+    const acts = 'acts' in o
+    const isOperator = role === 'operator' || role === 'operator_viewer'
+    let person: Promise<Person> | undefined
+    const personOnce = () => {
+      person ??= personOf(scene(), role)
+      return person
     }
-    const filled = (path: string, ids: Ids) =>
-      path.replace(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? `no-${name}`)
 
-    describe.each([
-      { who: 'an owner', role: 'owner' },
-      { who: 'a developer', role: 'developer' },
-      { who: 'a supporter', role: 'support' },
-      { who: 'a viewer', role: 'viewer' },
-      { who: 'an operator who only reads', role: 'operator_viewer' },
-      { who: 'an operator who looks into the tenant', role: 'operator' },
-      { who: 'an operator who acts for the tenant', role: 'operator', acts: true },
-    ] as const)('as $who', ({ role, ...o }) => {
-      const acts = 'acts' in o
-      const isOperator = role === 'operator' || role === 'operator_viewer'
-      let person: Promise<Person> | undefined
-      const personOnce = () => {
-        person ??= personOf(scene(), role)
-        return person
+    it('finds what is closed off, with the reason', async () => {
+      const ids = await idsOnce()
+      const page = await scene().open(`/app/t/${ids.tenant}`, {
+        ...{ person: await personOnce(), maySeeAll: isOperator },
+      })
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      if (acts) await page.getByRole('button', { name: 'Act for this tenant' }).click()
+      const places = [
+        ...TENANT_SCREENS.map((screen) => ({
+          ...{ screen, base: `/app/t/${ids.tenant}` },
+          as: role === 'operator' && !acts ? ('operator_viewer' as const) : role,
+          reason: role === 'operator' ? ACT_FIRST : NOT_FOR_ROLE,
+        })),
+        ...(isOperator
+          ? OPERATOR_SCREENS.map((screen) => ({
+              ...{ screen, base: '/app/operator', as: role, reason: NOT_FOR_ROLE },
+            }))
+          : []),
+      ]
+      const shown = new Set<OperationId>()
+      let off = 0
+      for (const { screen, base, as, reason } of places) {
+        if (screen.buttons === undefined || !may(role, screen.reads)) continue
+        await goTo(page, base + filled(screen.path, ids))
+        const buttons = await buttonsOf(page, screen.buttons)
+        const wrong = buttons.filter(({ operation, isOff }) => isOff === may(as, operation))
+        expect({ path: screen.path, wrong }).toEqual({ path: screen.path, wrong: [] })
+        for (const { operation, isOff } of buttons) {
+          shown.add(operation)
+          if (!isOff) continue
+          if (off % EVERY === 0) await expectReason(page, operation, reason)
+          off += 1
+        }
       }
-
-      it('finds what is closed off, with the reason', async () => {
-        const ids = await idsOnce()
-        const page = await scene().open(`/app/t/${ids.tenant}`, {
-          ...{ person: await personOnce(), maySeeAll: isOperator },
-        })
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        if (acts) await page.getByRole('button', { name: 'Act for this tenant' }).click()
-        const places = [
-          ...TENANT_SCREENS.map((screen) => ({
-            ...{ screen, base: `/app/t/${ids.tenant}` },
-            as: role === 'operator' && !acts ? ('operator_viewer' as const) : role,
-            reason: role === 'operator' ? ACT_FIRST : NOT_FOR_ROLE,
-          })),
-          ...(isOperator
-            ? OPERATOR_SCREENS.map((screen) => ({
-                ...{ screen, base: '/app/operator', as: role, reason: NOT_FOR_ROLE },
-              }))
-            : []),
-        ]
-        const shown = new Set<OperationId>()
-        let off = 0
-        for (const { screen, base, as, reason } of places) {
-          if (screen.buttons === undefined || !may(role, screen.reads)) continue
-          await goTo(page, base + filled(screen.path, ids))
-          const buttons = await buttonsOf(page, screen.buttons)
-          const wrong = buttons.filter(({ operation, isOff }) => isOff === may(as, operation))
-          expect({ path: screen.path, wrong }).toEqual({ path: screen.path, wrong: [] })
-          for (const { operation, isOff } of buttons) {
-            shown.add(operation)
-            if (!isOff) continue
-            if (off % EVERY === 0) await expectReason(page, operation, reason)
-            off += 1
-          }
-        }
-        expect(shown.size).toBeGreaterThan(25)
-      })
-
-      it('is led to the open screens alone, and told at the address of a closed one', async () => {
-        const ids = await idsOnce()
-        const page = await scene().open(`/app/t/${ids.tenant}`, {
-          ...{ person: await personOnce(), maySeeAll: isOperator },
-        })
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        if (acts) await page.getByRole('button', { name: 'Act for this tenant' }).click()
-        const all = [...TENANT_SCREENS, ...OPERATOR_SCREENS]
-        const named = all.filter(({ name, reads }) => name !== undefined && may(role, reads))
-        const links = page.getByRole('navigation', { name: 'Main navigation' }).getByRole('link')
-        await expect.poll(() => links.allInnerTexts()).toEqual(named.map(({ name }) => name))
-
-        const closed = all.filter(({ reads }) => !may(role, reads))
-        for (const screen of closed.filter((_, at) => at % EVERY === 0)) {
-          const base = OPERATOR_SCREENS.includes(screen) ? '/app/operator' : `/app/t/${ids.tenant}`
-          await page.goto(scene().origin + base + filled(screen.path, ids))
-          await page.getByRole('heading', { name: 'This page is closed to you' }).waitFor()
-          expect(new URL(page.url()).pathname).toContain(base)
-        }
-      })
+      expect(shown.size).toBeGreaterThan(25)
     })
 
-    it('is told nothing at the address of another tenant', async () => {
-      const { open, newPerson, stranger, origin, complaints } = scene()
-      const page = await open('/app/account', {
-        person: await newPerson('owner'),
-        refusals: ['403 /ui/api/', '404 /ui/api/'],
+    it('is led to the open screens alone, and told at the address of a closed one', async () => {
+      const ids = await idsOnce()
+      const page = await scene().open(`/app/t/${ids.tenant}`, {
+        ...{ person: await personOnce(), maySeeAll: isOperator },
       })
-      for (const path of ['', '/emails', '/webhooks', '/settings']) {
-        await page.goto(`${origin}/app/t/${stranger.tenantId}${path}`)
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        await page
-          .getByRole('alert')
-          .or(page.getByRole('heading', { name: 'This page is closed to you' }))
-          .first()
-          .waitFor()
-        expect(await complaints()).toEqual([])
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      if (acts) await page.getByRole('button', { name: 'Act for this tenant' }).click()
+      const all = [...TENANT_SCREENS, ...OPERATOR_SCREENS]
+      const named = all.filter(({ name, reads }) => name !== undefined && may(role, reads))
+      const links = page.getByRole('navigation', { name: 'Main navigation' }).getByRole('link')
+      await expect.poll(() => links.allInnerTexts()).toEqual(named.map(({ name }) => name))
+
+      const closed = all.filter(({ reads }) => !may(role, reads))
+      for (const screen of closed.filter((_, at) => at % EVERY === 0)) {
+        const base = OPERATOR_SCREENS.includes(screen) ? '/app/operator' : `/app/t/${ids.tenant}`
+        await page.goto(scene().origin + base + filled(screen.path, ids))
+        await page.getByRole('heading', { name: 'This page is closed to you' }).waitFor()
+        expect(new URL(page.url()).pathname).toContain(base)
       }
     })
-  },
-  { env: { SEND_RETRY_SCHEDULE: '1h' } },
-)
+  })
+
+  it('is told nothing at the address of another tenant', async () => {
+    const { open, newPerson, stranger, origin, complaints } = scene()
+    const page = await open('/app/account', {
+      person: await newPerson('owner'),
+      refusals: ['403 /ui/api/', '404 /ui/api/'],
+    })
+    for (const path of ['', '/emails', '/webhooks', '/settings']) {
+      await page.goto(`${origin}/app/t/${stranger.tenantId}${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page
+        .getByRole('alert')
+        .or(page.getByRole('heading', { name: 'This page is closed to you' }))
+        .first()
+        .waitFor()
+      expect(await complaints()).toEqual([])
+    }
+  })
+})
 
 async function personOf(scene: Scene, role: UserRole) {
   return role === 'operator' ? scene.operator : await scene.newPerson(role, { content: false })

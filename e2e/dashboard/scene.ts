@@ -6,30 +6,22 @@
  * complained of, an exception, a dialog, a request to another host, a secret or a word of the stranger in the
  * page or in an answer.
  */
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import type { MemberRole, OperatorRole } from '@postrider/contract'
-import { findFreePort } from '@postrider/testkit'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { askedElsewhere, launchBrowser, type PageWatch, watchPage } from '../browser.ts'
-import { createWorld, type Tenant, type World } from '../world.ts'
-import { createPages } from './pages.ts'
+import type { Page } from 'playwright-core'
+import { askedElsewhere, type PageWatch, watchPage } from '../browser.ts'
+import type { Tenant, World } from '../world.ts'
+import { findSharedHouse, type House, type HouseOptions, openHouse } from './house.ts'
+import { type NewPerson, operator, type Person } from './people.ts'
 
-const BUILD = new URL('../../scripts/build-dashboard.mjs', import.meta.url).pathname
-const PASSWORD = 'some quiet words to remember'
+export type { Person } from './people.ts'
+
 /** What tells something of an answer; the others are the files of the page. */
 const READABLE = /^(?:application\/(?:json|x-ndjson)|text\/(?:html|plain|csv))\b/
 const READ_WITHIN_MS = 3_000
 const SETTLED_MS = 400
 const SETTLES_WITHIN_MS = 15_000
-
-export interface Person {
-  readonly email: string
-  readonly password: string
-  readonly role: MemberRole | OperatorRole
-}
 
 export interface OpenOptions {
   /** Who has logged in; nobody, unless named. */
@@ -48,14 +40,12 @@ export interface OpenOptions {
   readonly expects?: readonly RegExp[]
 }
 
-export interface SceneOptions {
-  /** Settings of the service without their prefix. */
-  readonly env?: Readonly<Record<string, string>>
+export interface SceneOptions extends HouseOptions {
   readonly tenantName?: string
   /** A canary, unless named. */
   readonly strangerName?: string
-  /** Without it the set-up link is left to the test. */
-  readonly isSetUp?: boolean
+  /** The test ends the service, or looks at all tenants: no other may have been there. */
+  readonly isAlone?: boolean
 }
 
 export interface Scene {
@@ -78,12 +68,10 @@ export interface Scene {
   destroy(): Promise<void>
 }
 
-export interface NewPerson {
-  readonly name?: string
-  readonly email?: string
-  /** The scene's own, unless named; an operator has none. */
-  readonly tenantIds?: readonly string[]
-  readonly content?: boolean
+interface Leaving {
+  readonly world: World
+  readonly tenants: readonly (Pick<Tenant, 'tenantId'> & { readonly name: string })[]
+  closePages(): Promise<void>
 }
 
 interface Opened {
@@ -93,73 +81,59 @@ interface Opened {
   readonly o: OpenOptions
 }
 
-export async function buildDashboard(): Promise<void> {
-  await promisify(execFile)(process.execPath, [BUILD])
-}
-
 export async function createScene(o: SceneOptions = {}): Promise<Scene> {
-  await buildDashboard()
-  const world = createWorld({ PORT: String(await findFreePort()), ...o.env })
-  let browser: Browser | undefined
+  const needsOwn = o.isAlone === true || o.env !== undefined || o.isSetUp === false
+  const shared = needsOwn ? undefined : await findSharedHouse()
+  if (shared !== undefined) return await setUp(shared, o, leave)
+  const house = await openHouse(o)
   try {
-    const [launched] = await Promise.all([launchBrowser(), world.start()])
-    browser = launched
-    return await setUp(world, browser, o)
+    return await setUp(house, o, house.destroy)
   } catch (error) {
-    await browser?.close()
-    await world.destroy()
+    await house.destroy()
     throw error
   }
 }
 
-async function setUp(world: World, browser: Browser, o: SceneOptions): Promise<Scene> {
-  const { origin } = world.service()
-  const setupUrl = await findSetupUrl(world)
-  const operator: Person = {
-    email: 'operator@example.com',
-    password: PASSWORD,
-    role: 'operator',
+/** The service has nothing more to do for those who were there. */
+async function leave({ world, tenants, closePages }: Leaving): Promise<void> {
+  await closePages()
+  for (const { tenantId, name } of tenants)
+    await world.operator().deleteTenant(tenantId, { confirm: name })
+  await world.closePeers()
+}
+
+async function setUp(
+  house: House,
+  o: SceneOptions,
+  end: (leaving: Leaving) => Promise<void>,
+): Promise<Scene> {
+  const { origin, pages, people, setupUrl } = house
+  const tenants: Leaving['tenants'][number][] = []
+  const world: World = {
+    ...house.world,
+    async newTenant(name = 'e2e') {
+      const made = await house.world.newTenant(name)
+      tenants.push({ ...made, name })
+      return made
+    },
   }
-  if (o.isSetUp !== false)
-    await acceptInvitation(setupUrl, { email: operator.email, name: 'Olga Operator' })
   const tenant = await world.newTenant(o.tenantName ?? 'Aster Books')
   const name = o.strangerName ?? `Stranger ${randomBytes(6).toString('hex')}`
   const stranger = { ...(await world.newTenant(name)), name }
   const secrets = [world.adminToken, stranger.apiKey, tenant.apiKey]
   const opened: Opened[] = []
-  const pages = createPages(browser, origin)
+
+  async function closePages(): Promise<void> {
+    await Promise.all(opened.splice(0).map(({ page }) => pages.giveBack(page)))
+    people.giveBack()
+  }
 
   async function newPerson(role: Person['role'], person: NewPerson = {}): Promise<Person> {
-    const email = person.email ?? `${role}.${randomBytes(4).toString('hex')}@example.com`
     const isOperator = role === 'operator' || role === 'operator_viewer'
-    const { invitation_url: url } = await world.operator().createUser({
-      ...{ email, role, name: person.name ?? `A ${role}` },
-      ...(isOperator ? {} : { tenants: [...(person.tenantIds ?? [tenant.tenantId])] }),
-      ...(person.content === undefined ? {} : { content: person.content }),
+    return await people.take(role, {
+      ...(isOperator ? {} : { tenantIds: [tenant.tenantId] }),
+      ...person,
     })
-    await acceptInvitation(url)
-    return { email, role, password: PASSWORD }
-  }
-
-  /** The token of a link is enough: the link itself is for the pages. */
-  async function acceptInvitation(url: string, more: object = {}): Promise<void> {
-    const token = new URL(url).hash.slice(1)
-    await post('/ui/invitation', { token, password: PASSWORD, ...more })
-  }
-
-  async function post(path: string, body: object): Promise<void> {
-    const response = await fetch(origin + path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    if (!response.ok)
-      throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
-  }
-
-  async function logIn(context: BrowserContext, { email, password }: Person): Promise<void> {
-    const answer = await context.request.post(`${origin}/ui/session`, { data: { email, password } })
-    if (!answer.ok()) throw new Error(`${email} cannot log in: ${answer.status()}`)
   }
 
   return {
@@ -172,7 +146,7 @@ async function setUp(world: World, browser: Browser, o: SceneOptions): Promise<S
     async open(path, options = {}) {
       const { person } = options
       const page = await pages.take(options)
-      if (person !== undefined) await logIn(page.context(), person)
+      if (person !== undefined) await people.logIn(page.context(), person)
       const answers: Opened['answers'] = []
       page.on('response', (response) => {
         if (READABLE.test(response.headers()['content-type'] ?? ''))
@@ -194,20 +168,9 @@ async function setUp(world: World, browser: Browser, o: SceneOptions): Promise<S
       )
       return found.flat()
     },
-    async closePages() {
-      await Promise.all(opened.splice(0).map(({ page }) => pages.giveBack(page)))
-    },
-    async destroy() {
-      await browser.close()
-      await world.destroy()
-    },
+    closePages,
+    destroy: () => end({ world, tenants, closePages }),
   }
-}
-
-/** The service prints it after it has said that it listens. */
-async function findSetupUrl(world: World): Promise<string> {
-  const line = await world.service().process.waitForLine(/\/app\/setup#/)
-  return line.trim()
 }
 
 interface Forbidden {

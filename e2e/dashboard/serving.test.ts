@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createWorld, type World } from '../world.ts'
-import { buildDashboard } from './scene.ts'
+import { buildDashboard } from './house.ts'
 
 /** As it is written here: a client would shorten the path. */
 function getRaw(port: number, target: string): Promise<string> {
