@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type RunningProcess, startProcess } from '@postrider/testkit'
+import { copyPreparedData, type RunningProcess, startProcess } from '@postrider/testkit'
 import pg from 'pg'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -58,6 +58,12 @@ function open(url: string): pg.Pool {
     if (!db.ended) await db.end()
   })
   return db
+}
+
+/** The data of an earlier start, where the run has made them: a database that is made anew takes much longer. */
+function startedBefore(): void {
+  mkdirSync(dataDir)
+  copyPreparedData(dataDir)
 }
 
 const serverPid = () => findPostmaster(join(dataDir, 'postgres'))?.pid ?? 0
@@ -141,6 +147,7 @@ describe('a fresh data directory', () => {
 
 describe('exclusive use', () => {
   it('refuses a second start with the pid of the first, which goes on', async () => {
+    startedBefore()
     const { service, url } = await startService()
     const pid = serverPid()
     await expect(embed().start()).rejects.toThrow(`is in use by process ${service.pid}`)
@@ -163,6 +170,8 @@ describe('exclusive use', () => {
 })
 
 describe('a killed service', () => {
+  beforeEach(startedBefore)
+
   it('leaves a server that the next start finds, takes over and stops', async () => {
     const { service, url } = await startService()
     const db = open(url)
@@ -213,6 +222,7 @@ describe('a killed service', () => {
 
 describe('a server that dies', () => {
   it('is started again while the service runs, and serves the same pool', async () => {
+    startedBefore()
     const watched = watchedLog()
     const embedded = embed(dataDir, watched.log)
     await embedded.start()
@@ -233,6 +243,7 @@ describe('a server that dies', () => {
 it.runIf(process.platform === 'linux')(
   'ends a frozen server with all its children, and starts another on its data',
   async () => {
+    startedBefore()
     const embedded = embed()
     await embedded.start()
     const db = open(embedded.url())
@@ -255,6 +266,7 @@ it.runIf(process.platform === 'linux')(
 
 describe('a start that cannot succeed', () => {
   it('names the version of data that another PostgreSQL made', async () => {
+    startedBefore()
     const first = embed()
     await first.start()
     await first.stop()
@@ -263,6 +275,7 @@ describe('a start that cannot succeed', () => {
   })
 
   it('names the missing password of an existing database, and releases the directory', async () => {
+    startedBefore()
     const first = embed()
     await first.start()
     await first.stop()
