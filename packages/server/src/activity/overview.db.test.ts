@@ -228,6 +228,20 @@ describe('the overview', () => {
     ])
   })
 
+  it('names a webhook that fails beside any number of paused ones', async () => {
+    await world.db.query(
+      `insert into webhooks_stream (tenant_id, webhook_id, bucket, mode, paused_at, delivery_id)
+       select 'tn_a', 'wh_' || n, 0, 'array', now(), 'dl' from generate_series(1, 60) n`,
+    )
+    await world.db.query(
+      `insert into webhooks_stream (tenant_id, webhook_id, bucket, mode, first_failure_at, delivery_id)
+       values ('tn_a', 'wh_failing', 0, 'array', now(), 'dl')`,
+    )
+    const reasons = reasonsOf(await overview())
+    expect(reasons[0]).toBe('webhook_failing')
+    expect(reasons.filter((reason) => reason === 'webhook_paused')).toHaveLength(50)
+  })
+
   it('counts no part of an address that a server named', async () => {
     const long = 'x'.repeat(173)
     const server = await world.serve((now) => {

@@ -191,14 +191,18 @@ export async function countStreams(
   return (await q.query<StreamCounts>(COUNT_STREAMS, values)).rows
 }
 
+const oneKindOf = (kind: string) => `(select webhook_id, paused_at is not null as is_paused,
+                   coalesce(paused_at, ${FAILING_SINCE}) as since
+              from webhooks_stream s
+             where s.tenant_id = $1 and ${kind} and ${HAS_WORK}
+             limit $2)`
+
 const FAILING_OF = statement(
   'webhooks.list_failing_of',
   `select webhook_id as "webhookId", is_paused as "isPaused", since
-     from (select webhook_id, paused_at is not null as is_paused,
-                  coalesce(paused_at, ${FAILING_SINCE}) as since
-             from webhooks_stream s
-            where s.tenant_id = $1 and (${FAILS} or paused_at is not null) and ${HAS_WORK}
-            limit $2) s
+     from (${oneKindOf(`${FAILS} and s.paused_at is null`)}
+           union all
+           ${oneKindOf('s.paused_at is not null')}) s
     order by since nulls last, webhook_id`,
 )
 
@@ -209,7 +213,7 @@ export interface FailingWebhook {
   readonly since: Date | null
 }
 
-/** Of one tenant, up to `limit`: those that fail, or are paused, with events; for the longest first. */
+/** Of one tenant: up to `limit` that fail and as many that are paused, with events; for the longest first. */
 export async function listFailingOf(
   q: Queryable,
   tenantId: string,
