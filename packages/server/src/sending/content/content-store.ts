@@ -42,6 +42,7 @@ export async function showContent(
   const { createdAt, content, hasOwn } = rows[0]
   if (content === null) return 'content removed'
   const own = hasOwn === null || n === undefined ? undefined : await findRendering(q, { ...id, n })
+  if (own === 'content removed') return own
   return { ...withRendering(await readWithoutFiles(content), own), createdAt }
 }
 
@@ -76,6 +77,7 @@ export async function loadStored(
   const { createdAt, campaignId, messageId, hasOwn, content: stored, attachments } = rows[0]
   if (stored === null) return 'content removed'
   const own = hasOwn === null ? undefined : await findRendering(q, { ...id, n })
+  if (own === 'content removed') return own
   const content = withRendering(await readStored({ content: stored, attachments }), own)
   return { createdAt, campaignId, messageId, content }
 }

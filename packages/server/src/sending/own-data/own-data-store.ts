@@ -119,19 +119,33 @@ const LOAD = statement(
 /** Throws where there is none: the content of the email was there, and both leave together. */
 export async function loadRendering(
   q: Queryable,
-  { tenantId, refId }: EmailKey,
+  key: EmailKey,
   rendering: number,
 ): Promise<Rendering> {
+  const found = await readRendering(q, key, rendering)
+  if (found === undefined) throw new Error(`rendering ${rendering} of ${key.refId} is gone`)
+  return found
+}
+
+async function readRendering(
+  q: Queryable,
+  { tenantId, refId }: EmailKey,
+  rendering: number,
+): Promise<Rendering | undefined> {
   const values = [tenantId, refId, rendering, dayOfUlid(refId)]
   const { rows } = await q.query<{ content: Buffer }>(LOAD, values)
-  if (rows[0] === undefined) throw new Error(`rendering ${rendering} of ${refId} is gone`)
+  if (rows[0] === undefined) return undefined
   return JSON.parse((await decompress(rows[0].content)).toString()) as Rendering
 }
 
-/** What one recipient gets; undefined: the content of the email. */
-export async function findRendering(q: Queryable, key: OwnKey): Promise<Rendering | undefined> {
+/** What one recipient gets; undefined: the content of the email. Its day may leave while a reader is at work. */
+export async function findRendering(
+  q: Queryable,
+  key: OwnKey,
+): Promise<Rendering | 'content removed' | undefined> {
   const [own] = await readOwn(q, [key])
-  return own?.rendering == null ? undefined : loadRendering(q, key, own.rendering)
+  if (own?.rendering == null) return undefined
+  return (await readRendering(q, key, own.rendering)) ?? 'content removed'
 }
 
 const SUBJECTS = statement(

@@ -256,6 +256,26 @@ describe('the record', () => {
     const copy = await buildSentCopy(world.db, { tenantId: 'tn_a', refId, messageId })
     expect(await PostalMime.parse(copy ?? '')).toMatchObject({ subject: 'Order 2 of Tea' })
   })
+
+  it('says that content was removed where its day leaves between two looks', async () => {
+    await addMailer(world.db)
+    const refId = await accept(order)
+    await world.db.query('delete from sending_content where rendering > 0')
+    const id = { tenantId: 'tn_a', refId }
+    await expect(getContent(world.db, 'tn_a', refId, 'ada@example.com')).rejects.toMatchObject({
+      code: 'content_removed',
+    })
+    await expect(
+      buildRaw({ db: world.db, trackingUrls }, 'tn_a', refId, 'bob@example.com'),
+    ).rejects.toMatchObject({ code: 'content_removed' })
+    const messageId = `<${refId}.1@example.com>`
+    expect(await buildSentCopy(world.db, { ...id, messageId })).toBeUndefined()
+    expect(await findTracks(world.db, { ...id, n: 1 })).toBeUndefined()
+    // Who has no data of their own gets the content of the email, which is there.
+    expect((await getContent(world.db, 'tn_a', refId, 'cy@example.com')).subject).toBe(
+      'Order of Tea',
+    )
+  })
 })
 
 describe('mail without data of recipients', () => {

@@ -46,6 +46,7 @@ export async function loadEmail(
     email.hasOwn === null || n === undefined
       ? undefined
       : await findRendering(q, { tenantId, refId, n })
+  if (own === 'content removed') return undefined
   const content = withRendering(await readStored(email), own)
   return { createdAt: email.createdAt, content, bcc: blind.rows.map((row) => row.email) }
 }

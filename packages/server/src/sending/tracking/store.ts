@@ -95,6 +95,7 @@ export async function findTracks(
   if (rows[0] === undefined) return undefined
   const { content, hasOwn, urls } = rows[0]
   const own = hasOwn === null ? undefined : await findRendering(q, who)
+  if (own === 'content removed') return undefined
   const { tracking } = withRendering(await readWithoutFiles(content), own)
   const count = (tracking?.links ?? []).reduce((most, [, , link]) => Math.max(most, link + 1), 0)
   const links = Array.from({ length: count }, (_, i) => {
