@@ -97,7 +97,7 @@ async function applyClaims(
   const fields = fieldsOf(identity, rights, user)
   if (user === undefined) await insertUser(tx, { ...fields, userId, email: emailOf(identity) })
   else await updateUserFields(tx, userId, fields)
-  if (linked === undefined) await endOtherLogins(tx, userId)
+  if (linked === undefined || user?.inviter != null) await endOtherLogins(tx, userId)
   await linkOidc(tx, userId, identity)
   await setMemberships(tx, userId, membershipsOf(rights, user))
   const after = await findUser(tx, userId)
@@ -132,7 +132,7 @@ async function recordChange(
   if (isOperators) await record([])
 }
 
-/** An owner who invited the address may have used the link: what was set by it must not get the rights. */
+/** Who invited the user, before or anew, may have used the link: what was set by it must not get the rights. */
 async function endOtherLogins(tx: Tx, userId: string): Promise<void> {
   await removePassword(tx, userId)
   await deleteInvitationsOf(tx, userId)

@@ -229,6 +229,28 @@ describe('the first login by OIDC of a user that somebody else invited', () => {
   })
 })
 
+describe('a login by OIDC of a user whom somebody invited since the last', () => {
+  it('leaves that one nothing of the rights that the provider gives', async () => {
+    const { tenantId } = people.acme
+    server.setClaims({ email: EMAIL, email_verified: true, roles: [`viewer:${tenantId}`] })
+    await logIn()
+    const [{ user_id: userId }] = (await admin('GET', '/users')).body.users
+    await admin('POST', `/users/${userId}/invitation`)
+    const eve = await people.newPerson('owner')
+    const path = `/v1/members/${userId}/invitation`
+    const invited = await ui('POST', path, { cookie: eve.cookie, tenantId })
+    expect(invited.status).toBe(201)
+    const session = sessionOf(await people.accept(invited.body.invitation_url))
+    // Also after a login at the same rights, which ends that somebody invited the user.
+    for (const roles of [[`viewer:${tenantId}`], 'operator']) {
+      server.setClaims({ email: EMAIL, email_verified: true, roles })
+      expect(await logIn()).toMatchObject({ status: 303 })
+      expect(await people.logIn(EMAIL)).toMatchObject({ status: 401 })
+      expect(await ui('GET', '/ui/session', { cookie: session })).toMatchObject({ status: 401 })
+    }
+  })
+})
+
 describe('a login by OIDC is 401', () => {
   const seconds = () => Math.floor(Date.now() / 1000)
 
