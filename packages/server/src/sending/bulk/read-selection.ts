@@ -6,7 +6,7 @@ import type { BulkBody, FieldError, RecipientType } from '@postrider/contract'
 import { addressKeyOf, parseAddress } from '@postrider/mail'
 import { validationError } from '../../platform/errors.ts'
 import { isTestId, isUlid } from '../../platform/ids.ts'
-import { type EmailSelection, hasReason, readEmailFilters } from '../record/read-filters.ts'
+import { type EmailSelection, readEmailFilters } from '../record/read-filters.ts'
 
 export interface BulkSelection extends Omit<EmailSelection, 'refId'> {
   /** Undefined: whatever the email; empty: none. */
@@ -54,6 +54,7 @@ export interface SoughtRecipient {
   readonly failedReason: string
 }
 
+/** But for its reason, which takes turns of the event loop (`havingReason`). */
 export function fits(one: SoughtRecipient, selection: BulkSelection): boolean {
   const { created, emailKey, domain, subject, campaignId, mailerId, type, isTest } = selection
   const createdMicros = BigInt(one.createdAt.getTime()) * 1000n
@@ -63,7 +64,6 @@ export function fits(one: SoughtRecipient, selection: BulkSelection): boolean {
   if (mailerId !== undefined && one.mailerId !== mailerId) return false
   if (isTest !== undefined && isTestId(one.mailerId) !== isTest) return false
   if (subject !== undefined && one.subject?.toLowerCase().includes(subject) !== true) return false
-  if (!hasReason(one, selection)) return false
   if (emailKey === undefined && domain === undefined) return true
   const parsed = parseAddress(one.email)
   if (!parsed.ok) return false

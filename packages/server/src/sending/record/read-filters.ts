@@ -81,7 +81,7 @@ interface FailedRecipient {
 type WithReason = Pick<EmailSelection, 'failedReason'>
 
 /** Whether a recipient's reason is the one that is sought: its own words, or the group that has it. */
-export function hasReason(
+function hasReason(
   { email, failedReason }: FailedRecipient,
   { failedReason: sought }: WithReason,
 ): boolean {

@@ -26,6 +26,7 @@ import {
   walkInPieces,
 } from '../bulk/walk-in-pieces.ts'
 import type { QueueWakeups } from '../queue/queue-wakeups.ts'
+import { havingReason } from '../record/read-filters.ts'
 import {
   type FailedSeries,
   findEmails,
@@ -77,9 +78,12 @@ export async function rescueEmails(
   const isDry = body.dry_run === true
   const woken = new Set<string>()
   let uncertain = 0
+  /** Test mail is in no quota. */
+  let charged = 0
 
   async function rescue(tx: Tx) {
     uncertain = 0
+    charged = 0
     const [now, limited] = await Promise.all([
       readTime(tx),
       checkSender(tx, tenantId),
@@ -98,14 +102,14 @@ export async function rescueEmails(
         if (isDry || taken.length === 0) return { walked, found, changed: 0 }
         const places = await requeue(tx, { tenantId, taken, selection, now, to: body.mailer_id })
         for (const { mailerId } of places) woken.add(mailerId)
+        charged += places.filter(({ mailerId }) => !isTestId(mailerId)).length
         return { walked, found, changed: places.length }
       },
     })
-    const { changed: asked } = walk
-    if (limited === undefined || asked === 0 || (await chargeQueued(tx, tenantId, asked)))
+    if (limited === undefined || charged === 0 || (await chargeQueued(tx, tenantId, charged)))
       return walk
     const max = limited.quotas.queued_max ?? 0
-    throw overQuota({ quota: 'queued_max', max, asked, retryAfterS: 60 })
+    throw overQuota({ quota: 'queued_max', max, asked: charged, retryAfterS: 60 })
   }
 
   /** Mail may have left the queue since it was counted. */
@@ -171,20 +175,22 @@ async function matching(
     readonly selection: BulkSelection
     readonly isKept: IsKept
   },
-): Promise<Found[]> {
+): Promise<readonly Found[]> {
   const { piece, selection, tenantId } = o
   if (piece.length === 0) return []
   const { statuses } = selection
   const withSubject = selection.subject !== undefined
   const loaded = await loadRescuable(tx, tenantId, piece, { statuses, withSubject })
   const byRecipient = new Map(loaded.map((one) => [`${one.refId}.${one.n}`, one]))
-  return piece.flatMap((series) => {
+  const fitting = piece.flatMap((series) => {
     const rescuable = byRecipient.get(`${series.refId}.${series.n}`)
     if (rescuable === undefined || !o.isKept(rescuable) || !fits(rescuable, selection)) return []
     // Once, although an earlier series of the same recipient failed, too.
     byRecipient.delete(`${series.refId}.${series.n}`)
-    return [{ series, rescuable }]
+    const { email, failedReason } = rescuable
+    return [{ series, rescuable, email, failedReason }]
   })
+  return await havingReason(fitting, selection)
 }
 
 /** Answers the places of those that this call was the first to take. */

@@ -523,17 +523,36 @@ describe('a refused rescue', () => {
     expect(await statuses(refId)).toEqual(['failed'])
   })
 
+  const setTenant = (state: string, queuedMax: number) =>
+    world.db.query(
+      `with tenant as (
+         insert into tenants_tenant (tenant_id, name, state, queued_max) values ('tn_a', 'A', $1, $2)
+         on conflict (tenant_id) do update set state = $1, queued_max = $2)
+       insert into tenants_usage (tenant_id) values ('tn_a') on conflict do nothing`,
+      [state, queuedMax],
+    )
+
+  it('counts no test mail in the queue of the tenant', async () => {
+    await refusing()
+    const refIds = [await failed(), await failed()]
+    for (const table of ['sending_email', 'sending_attempt'])
+      await world.db.query(
+        `update ${table} set mailer_id = 'test_' || right(mailer_id, 26) where ref_id = $1`,
+        [refIds[0]],
+      )
+    try {
+      await setTenant('active', 1)
+      expect(await counts({ ref_ids: refIds })).toEqual([2, 2])
+      const { rows } = await world.db.query('select queued::int from tenants_usage')
+      expect(rows).toEqual([{ queued: 1 }])
+    } finally {
+      await emptyTables(world.db, 'tenants_usage', 'tenants_tenant')
+    }
+  })
+
   it('answers 403 while the tenant is suspended, and 429 where its queue would be too long', async () => {
     await refusing()
     const refIds = [await failed(), await failed()]
-    const setTenant = (state: string, queuedMax: number) =>
-      world.db.query(
-        `with tenant as (
-           insert into tenants_tenant (tenant_id, name, state, queued_max) values ('tn_a', 'A', $1, $2)
-           on conflict (tenant_id) do update set state = $1, queued_max = $2)
-         insert into tenants_usage (tenant_id) values ('tn_a') on conflict do nothing`,
-        [state, queuedMax],
-      )
     try {
       await setTenant('suspended', 5)
       expect(await rescue({ ref_ids: refIds })).toMatchObject({

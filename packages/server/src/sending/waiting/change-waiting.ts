@@ -36,6 +36,7 @@ import {
 } from '../bulk/walk-in-pieces.ts'
 import type { QueueWakeups } from '../queue/queue-wakeups.ts'
 import { groupsOfRecipient } from '../record/counter-groups.ts'
+import { havingReason } from '../record/read-filters.ts'
 import type { RecipientKey } from '../record/recipient-store.ts'
 import {
   dropWaiting,
@@ -171,7 +172,7 @@ function readPiece(
   what: 'retry' | 'cancel',
   range: WaitingRange,
   selection: BulkSelection,
-): Promise<{ readonly walked: WaitingPlace[]; readonly found: WaitingPlace[] }> {
+): Promise<{ readonly walked: WaitingPlace[]; readonly found: readonly WaitingPlace[] }> {
   const { tenantId } = range
   return readInOrder(db, async (tx) => {
     const walked = await walkWaiting(tx, what, range, selection.refIds)
@@ -179,13 +180,14 @@ function readPiece(
     const inactive = new Set(await findInactive(tx, tenantId))
     const loaded = await loadWaiting(tx, tenantId, open, selection.subject !== undefined)
     const byKey = new Map(loaded.map((one) => [`${one.refId}.${one.n}`, one]))
-    const found = open.filter((place) => {
+    const fitting = open.flatMap((place) => {
       const one = byKey.get(`${place.refId}.${place.n}`)
-      if (one === undefined || !fits(one, selection)) return false
+      if (one === undefined || !fits(one, selection)) return []
       const isHeld = !place.isScheduled && inactive.has(place.mailerId)
-      return selection.statuses.includes(isHeld ? 'held' : one.status)
+      const isSought = selection.statuses.includes(isHeld ? 'held' : one.status)
+      return isSought ? [{ ...place, email: one.email, failedReason: one.failedReason }] : []
     })
-    return { walked, found }
+    return { walked, found: await havingReason(fitting, selection) }
   })
 }
 
