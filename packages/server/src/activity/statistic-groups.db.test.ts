@@ -1,5 +1,9 @@
 /** Statistics by group: from sums that are kept, exact, and of a bounded number of groups. */
-import type { GetStatisticsQuery, StatisticGroup } from '@postrider/contract'
+import {
+  campaignIdLengthMax,
+  type GetStatisticsQuery,
+  type StatisticGroup,
+} from '@postrider/contract'
 import { describe, expect, it } from 'vitest'
 import { emptyTables } from '../../test/empty-tables.ts'
 import { accept, drain, useSending } from '../../test/sender.ts'
@@ -101,6 +105,16 @@ describe('statistics by group', () => {
     }
   })
 
+  it('tell campaigns apart by their whole names', async () => {
+    const ids = ['a', 'b'].map((end) => 'x'.repeat(campaignIdLengthMax - 1) + end)
+    for (const campaign_id of ids) await add({ campaign_id })
+    const groups = Object.fromEntries(ids.map((id) => [id, { delivered: 1 }]))
+    for (let turn = 0; turn < 2; turn++) {
+      expect(await inShort('campaign_id', { start: '2026-11-20' })).toMatchObject({ groups })
+      await fold()
+    }
+  })
+
   it('belong to whole days, or with interval=hour to whole hours', async () => {
     await add(domain('a.example'), { at: '2026-11-20T13:00:00Z' })
     await add(domain('a.example'), { at: '2026-11-20T12:59:59.999Z', n: 2 })
@@ -169,10 +183,10 @@ describe('statistics by group', () => {
   })
 
   it('are of one tenant, and cut what is too long or no text', async () => {
-    await add({ campaign_id: `${'x'.repeat(199)}😀\0${'y'.repeat(400)}` })
+    await add({ campaign_id: `${'x'.repeat(254)}😀\0${'y'.repeat(400)}` })
     await fold()
     const { groups = [] } = await read('campaign_id', {}, { now: NOW })
-    expect(groups.map(({ campaign_id: id }) => id?.length)).toEqual([200])
+    expect(groups.map(({ campaign_id: id }) => id?.length)).toEqual([255])
     const clock = { now: () => NOW }
     const others = await getStatistics({ db: world.db, clock }, 'tn_b', { group_by: 'campaign_id' })
     expect(others).toMatchObject({ groups: [], other: { delivered: 0 } })

@@ -24,7 +24,8 @@ export interface CounterChange {
 }
 
 const SLOT_MS = 600_000
-const GROUP_CHARS_MAX = 200
+/** As many as a campaign's name or a domain may have: two groups are never one. */
+const GROUP_CHARS_MAX = 255
 /** Of one row, so that a fold of so many rows is a fold of so many changes at most. */
 const ENTRIES_MAX = 200
 
