@@ -5,7 +5,8 @@
  * bytes are those of records, without the images of whole pages, which depend on checkpoints alone.
  * Statements are counted without BEGIN and COMMIT.
  *
- * What happens by the clock is left out: statistics for plans, and counters, which are added up every ten seconds.
+ * What happens by the clock is left out: statistics for plans, counters, which are added up every ten seconds, and
+ * what says that a process is alive.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,9 +45,10 @@ export interface Ledger {
 const REST_MS = 200
 const REST_WITHIN_MS = 30_000
 
-/** Changes of counters that are added up, and their sums. That a change is stored belongs to the work. */
-const IS_BY_CLOCK = `(relname like 'platform\\_counter%'
-  and not (relname like 'platform\\_counter\\_change%' and what like '%INSERT%'))`
+/** Leases, changes of counters that are added up, and their sums. That a change is stored belongs to the work. */
+const IS_BY_CLOCK = `(relname ~ '^platform_(lease|member|process)'
+  or relname like 'platform\\_counter%'
+     and not (relname like 'platform\\_counter\\_change%' and what like '%INSERT%'))`
 
 /** A record that touches several blocks counts where its first one is. Large values are their table's. */
 const PARTS = `
