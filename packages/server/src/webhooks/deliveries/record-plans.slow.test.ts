@@ -16,7 +16,7 @@ import { redeliver } from './redeliver.ts'
 import { replayEvents } from './replay-events.ts'
 
 const DAYS = 10
-/** All together many times as many as any step may read. */
+/** Together, many times as many as a step may read. */
 const DELIVERIES_A_DAY = casesOf(4_000, 10_000)
 const PARKED = 3_000
 const dayAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
