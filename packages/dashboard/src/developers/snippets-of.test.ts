@@ -51,7 +51,8 @@ describe('lines for a shell', () => {
 describe('literals for a program', () => {
   it('are the value that the JSON is', () => {
     const body = { 'x-own': "it's", from: { email: hostile }, text: 'a "b": c', lines: 'a\n' }
-    const values = [body, ...fc.sample(fc.jsonValue(), 100)]
+    const named: unknown = JSON.parse('{"__proto__": {"__proto__": false}}')
+    const values = [body, named, ...fc.sample(fc.jsonValue(), 100)]
     for (const value of values) {
       const json = JSON.stringify(value, null, 2)
       const found: unknown = runInNewContext(`JSON.stringify(${literalOf(json)}, null, 2)`)

@@ -38,6 +38,8 @@ export function quoteForShell(text: string): string {
 /** JSON as people write it in TypeScript. A string that needs an escape stays as JSON has it. */
 export function literalOf(json: string): string {
   return json.replace(/"((?:[^"\\]|\\.)*)"(:?)/g, (whole, text: string, colon: string) => {
+    // As a plain name it would be the object's prototype, and no field.
+    if (colon !== '' && text === '__proto__') return `['__proto__']:`
     if (colon !== '' && /^[a-z_]\w*$/i.test(text)) return text + colon
     return /['\\]/.test(text) ? whole : `'${text}'${colon}`
   })
