@@ -78,8 +78,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    // Tests wait for timers, sockets and PostgreSQL in turn with computing: one more than there are cores.
-    maxWorkers: availableParallelism() + 1,
+    // Tests wait for timers, leases and sockets longer than they compute: the longest a quarter of their time.
+    maxWorkers: availableParallelism() * 2,
     projects: [
       {
         test: {

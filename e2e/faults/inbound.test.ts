@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDnsServer, type DnsServer, findFreePort } from '@postrider/testkit'
+import { connectTo } from '@postrider/testkit/database'
 import { createPostgresServer, type PostgresServer } from '@postrider/testkit/postgres-server'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createInboundScene, type InboundScene, incomingOf, letterOf } from '../inbound-scene.ts'
@@ -54,6 +55,16 @@ const receiving = (failpoint?: string, roles = 'inbound') =>
     ROLES: roles,
     ...(failpoint === undefined ? {} : { FAILPOINTS: `${failpoint}=kill` }),
   })
+/** As if the time had passed for which a killed process has what it took. */
+async function endLeases(): Promise<void> {
+  const sql = await connectTo(postgres.url)
+  try {
+    await sql.query('update inbound_queue set busy_until = now() where busy_until > now()')
+  } finally {
+    await sql.end()
+  }
+}
+
 const letterTo = ({ domain }: InboundScene, id: string, o?: Parameters<typeof letterOf>[1]) => ({
   from: 'ada@sender.test',
   to: [`desk@${domain}`],
@@ -151,6 +162,7 @@ it.each(['inbound.after_claim', 'inbound.before_commit', 'inbound.after_commit']
     const letter = letterTo(scene, 'interrupted')
     expect((await sendSmtpTo(smtpPort, letter)).message).toMatch(/^250 /)
     expect(await dying.process.exited).toMatchObject({ signal: 'SIGKILL' })
+    await endLeases()
     await receiving()
     await scene.receiver.waitForRequests(1, TEST_MS)
     await expectOnly(scene, 'interrupted')
