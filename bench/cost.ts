@@ -1,11 +1,7 @@
 /**
  * What one mail with its event, one open with its event and one received mail with its event write to the
  * database: counts that hold on any machine. `cost.slow.test.ts` compares them with a golden file.
- *
- * The mail is honest: 3.2 kB of base64 of random bytes, which no compression makes smaller than 2.4 kB, and
- * 1.7 kB of repeated lines.
  */
-import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,6 +17,7 @@ import { measureIdle } from './idle.ts'
 import { inboundEnv, type RoutedTenant, setUpRouted, startDns } from './inbound-world.ts'
 import { type Cost, type Ledger, openLedger, type PartCost, prepareLedger } from './ledger.ts'
 import type { LoadResult } from './load-main.ts'
+import { honestMail } from './mail.ts'
 import { type BenchOrder, heading } from './report.ts'
 import { sender } from './service.ts'
 import { type ServiceProcess, startServiceProcess } from './service-process.ts'
@@ -30,7 +27,6 @@ import type { Worker } from './worker.ts'
 const timeoutMs = 120_000
 const callers = 64
 const SHOWN_BYTES_MIN = 5
-const line = '<p>Your order has left our warehouse and will be with you in two days.</p>\n'
 const userAgent =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
 
@@ -184,20 +180,6 @@ async function post(
     ...{ callers, count },
   })
   if (statuses['202'] !== count) throw new Error(`answers: ${JSON.stringify(statuses)}`)
-}
-
-function honestMail(seed: string): SendEmailBody {
-  const random = Array.from({ length: 75 }, (_, i) =>
-    createHash('sha256').update(`${seed} ${i}`).digest(),
-  )
-  const base64 = Buffer.concat(random).toString('base64').replace(/.{76}/g, '$&\n')
-  return {
-    from: { email: sender, name: 'Bench' },
-    to: [{ email: 'ada@example.com', name: 'Ada' }],
-    subject: 'Your order is on its way',
-    content: [{ type: 'text/html', value: `<pre>${base64}</pre>\n${line.repeat(22)}` }],
-    custom_args: { order_id: 1234 },
-  }
 }
 
 /** Answers the address of the pixel in each. */

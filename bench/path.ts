@@ -1,14 +1,15 @@
 /**
  * The main job: accepted over HTTP, taken by the SMTP sink, event stored, webhook delivered, through
- * 1, 10 and 100 mailers; against nodemailer's pool and Postfix into the same sink, with the same
- * mails. Each run measures all of them, one after the other; the first warms all of them up.
+ * 1, 10 and 100 mailers; against nodemailer's pool and Postfix into the same sink. The mails are no more
+ * compressible than mail is; one row has a mail that compresses to nothing, for what the difference costs.
+ * Each run measures all of them, one after the other; the first warms all of them up.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { operations, type SendEmailBody } from '@postrider/contract'
 import { findFreePort } from '@postrider/testkit'
-import { mailOf, partsOf } from './mail.ts'
+import { honestMail, mailOf, partsOf } from './mail.ts'
 import { cpuSeconds, treeCpuSeconds } from './measure.ts'
 import type { MailOrder } from './nodemailer-main.ts'
 import { type PostfixServer, postfixHindrance, startPostfix } from './postfix.ts'
@@ -27,7 +28,17 @@ const connections = 16
 const timeoutMs = 180_000
 /** The text part has a quarter of it. */
 const htmlBytes = 3700
-const mailersOfRuns = [1, 10, 100] as const
+/** Each mail of a run is one of so many. */
+const differentMails = 200
+
+const variants = [
+  ...[1, 10, 100].map((mailers) => ({
+    name: `mailers: ${mailers}`,
+    mails: () => mailsOf(mailers),
+  })),
+  { name: 'mail that compresses', mails: () => [mailOf(htmlBytes)] },
+]
+const mailersMax = 100
 
 interface Parts {
   readonly sink: Worker
@@ -59,7 +70,7 @@ export async function measurePath(o: BenchOrder): Promise<void> {
     sinkPort,
     receiverPort: await receiver.call('port'),
     connections,
-    moreSenders: senders(Math.max(...mailersOfRuns)).slice(1),
+    moreSenders: senders(mailersMax).slice(1),
     logLevel: o.logLevel,
     profileDir: o.profileDir,
   })
@@ -79,7 +90,7 @@ async function compare(o: BenchOrder, parts: Parts, hindrance: string | undefine
   const { postfix } = parts
   const byPool: Sample[] = []
   const byQueue: Sample[] = []
-  const byUs = mailersOfRuns.map((mailers) => ({ mailers, samples: [] as Sample[] }))
+  const byUs = variants.map((variant) => ({ ...variant, samples: [] as Sample[] }))
   for (let run = 0; run <= o.runs; run += 1) {
     const isWarmUp = run === 0
     const { count } = o
@@ -89,18 +100,18 @@ async function compare(o: BenchOrder, parts: Parts, hindrance: string | undefine
       const fewer = Math.ceil(count / 2)
       keep(byQueue, await clean(parts, () => byPostfix(fewer, parts, postfix)))
     }
-    for (const { mailers, samples } of byUs)
-      keep(samples, await clean(parts, () => byService(count, mailsOf(mailers), parts)))
+    for (const { mails, samples } of byUs)
+      keep(samples, await clean(parts, () => byService(count, mails(), parts)))
   }
   reportRate(`nodemailer's pool alone`, byPool)
   if (postfix) reportRate('Postfix, accept-queue-deliver', byQueue)
   else console.log(`  ${'Postfix'.padEnd(34)} ${hindrance}`)
-  for (const { mailers, samples } of byUs) reportRate(`the service, mailers: ${mailers}`, samples)
+  for (const { name, samples } of byUs) reportRate(`the service, ${name}`, samples)
   const counts = await parts.receiver.call('counts')
   console.log(`  ${''.padEnd(34)} last run at the receiver: ${JSON.stringify(counts)}`)
-  for (const { mailers, samples } of byUs) {
-    reportRatios(`against nodemailer's pool, ${mailers}`, samples, byPool, 'aim: 1.0')
-    if (postfix) reportRatios(`against Postfix, ${mailers}`, samples, byQueue, 'at least 2')
+  for (const { name, samples } of byUs) {
+    reportRatios(`nodemailer's pool, ${name}`, samples, byPool, 'aim: 1.0')
+    if (postfix) reportRatios(`Postfix, ${name}`, samples, byQueue, 'at least 2')
   }
 }
 
@@ -133,7 +144,7 @@ function byPostfix(count: number, parts: Parts, postfix: PostfixServer): Promise
 }
 
 function mailOrder(port: number, count: number, prebuilt: boolean): MailOrder {
-  const mail = mailOf(htmlBytes)
+  const mail = honestMail('of a peer')
   const { from, to, subject } = mail
   return {
     port,
@@ -147,9 +158,12 @@ function mailOrder(port: number, count: number, prebuilt: boolean): MailOrder {
   }
 }
 
-/** One from each of so many mailers. */
+/** From each of so many mailers in turn. */
 export function mailsOf(mailers: number): SendEmailBody[] {
-  return senders(mailers).map((from) => mailOf(htmlBytes, from))
+  const from = senders(mailers)
+  return Array.from({ length: differentMails }, (_, i) =>
+    honestMail(String(i), from[i % from.length]),
+  )
 }
 
 /** From the first request to the last MAIL_DELIVERED at the webhook receiver. */
