@@ -1,6 +1,6 @@
 /**
  * The examples of the OpenAPI description are what a running service is asked and answers. After a
- * change: `UPDATE_GOLDEN=1 npx vitest run e2e/examples.test.ts packages/server/test/openapi.db.test.ts`.
+ * change: `npm run docs:api`.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,7 @@
 /**
  * Removes idempotency keys whose 24 hours are over (docs/reference/idempotency.md#the-key), a bounded piece
  * at a time, and the last errors of mailers, and copies for Sent folders, that are older than what else is
- * kept of emails.
+ * kept of emails. Emails and their content leave by the day: `retention-days.ts`.
  */
 import { deleteOldErrors } from '../mailers/index.ts'
 import type { Db } from '../platform/db/index.ts'

@@ -1,7 +1,7 @@
 /**
- * Idempotency-Key of sendEmail (docs/reference/idempotency.md#the-same-request-again): the same key with the
- * same JSON value gives the first answer again; with another it is refused; while the first is under way it
- * is told so.
+ * Reads an Idempotency-Key, hashes the body that it stands for, and knows which requests are under way
+ * (docs/reference/idempotency.md#the-same-request-again). What a repeated key means, `judge-emails.ts` decides;
+ * `key-store.ts` has the rows.
  *
  * The row that keeps a key is written in the transaction that accepts the email, so a key is kept
  * exactly when its email is.

@@ -1,4 +1,4 @@
-/** Claims rows for queues whose turn it is, and loads them; a few claims at once. */
+/** Claims rows for queues whose turn it is, and loads them; a few claims at once. `send-scheduler.ts` gives the turns. */
 import type { Failpoints } from '../../../platform/failpoints.ts'
 import type { Logger } from '../../../platform/log.ts'
 import { type MailerQueue, noteClasses, takeClasses } from '../mailer-queue.ts'
