@@ -5,7 +5,7 @@
  * The first files are in two halves by a fixed seed. Which half an entry is in depends on its words, so that new
  * ones move no others, and what differs in addresses or numbers only stays together. Nobody writes a rule from the
  * parts that are for the score alone: `score`, whose number was looked at many times, and `blind`, which our code judged
- * once, after its rules were written. docs/testing.md has all numbers.
+ * once, after its rules were written. README.md has all numbers.
  *
  * The files `unfamiliar-`, `collected-`, `fresh-`, `traffic-`, `listed-` and `sampled-` were blind once; what fails
  * in them was read since.

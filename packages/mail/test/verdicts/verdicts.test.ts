@@ -1,7 +1,7 @@
 /**
  * Verdicts on replies and bounces against labels: a set from what servers and providers publish, and from
  * what others have collected, each judged by its meaning and not by what our code answers.
- * docs/testing.md tells of its parts, and how right the answers have to be in each.
+ * README.md tells of its parts, and how right the answers have to be in each.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ interface Bound {
 
 /** From rows such as `| replies | category | 85.0 % | 75.0 % | 70.0 % |`. */
 function boundsOf(kind: Kind): readonly Bound[] {
-  const page = readFileSync(new URL('../../../../docs/testing.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('README.md', import.meta.url), 'utf8')
   const rows = new RegExp(
     `^\\| ${kind} \\| ([^|]+) \\| ([\\d.]+) % \\| ([\\d.]+) % \\| ([\\d.]+) % \\|$`,
     'gm',

@@ -1,7 +1,7 @@
 /** All SQL of sending domains. Every statement names the tenant, or says why not. */
 import type { DomainState, JsonObject, RelayKind } from '@postrider/contract'
 import { type Queryable, statement, type Tx } from '../platform/db/index.ts'
-import { type CaseLimits, casesOf, caseValues } from '../platform/limits/case-limits.ts'
+import { type CaseLimits, caseValues, selectCases } from '../platform/limits/case-limits.ts'
 import type { RelayRecord } from '../relays/index.ts'
 import type { DomainKey, NewDomain, SendingDomain, Stage } from './domain.ts'
 
@@ -214,7 +214,7 @@ export async function findInvalidDomains(
   limits: CaseLimits,
 ): Promise<{ readonly tenantId: string; readonly domain: string; readonly mailerId: string }[]> {
   const { rows } = await q.query<{ tenantId: string; domain: string; mailerId: string }>(
-    casesOf({
+    selectCases({
       columns: 't.tenant_id as "tenantId", t.domain, t.mailer_id as "mailerId"',
       from: 'domains_domain',
       where: `t.was_verified and t.verified_at is null and t.stage = 'ready'`,

@@ -36,7 +36,7 @@ import {
   markUnsubscribed,
   recipientKeyText,
 } from './fact-store.ts'
-import { judgeBounces } from './judge-bounces.ts'
+import { judgeBounces } from './judge-provider-bounces.ts'
 import { type Judgement, judgeReports } from './judge-reports.ts'
 import { matchReports } from './match-reports.ts'
 import { type LoggedBounce, type RecipientReport, recipientReportOf } from './note-reports.ts'

@@ -3,7 +3,7 @@
  * mailers that were found in the queue, each named with its tenant.
  */
 import { type Queryable, statement } from '../../platform/db/index.ts'
-import { type CaseLimits, casesOf, caseValues } from '../../platform/limits/case-limits.ts'
+import { type CaseLimits, caseValues, selectCases } from '../../platform/limits/case-limits.ts'
 import { findHeldTenants } from '../../tenants/index.ts'
 import type { Used } from '../limits/decide-permission.ts'
 import type { Mailer } from '../mailer.ts'
@@ -78,7 +78,7 @@ export async function observeMailers(
 
 const DEACTIVATED = statement(
   'mailers.find_deactivated',
-  casesOf({
+  selectCases({
     columns: `t.tenant_id as "tenantId", t.mailer_id as "mailerId", t.email,
           coalesce(t.state_reason, '') as reason, coalesce(t.state_evidence, '') as evidence,
           t.state_changed_at as since`,

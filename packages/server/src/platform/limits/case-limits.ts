@@ -17,7 +17,7 @@ export interface CaseLimits {
  * SQL that reads `from` by these limits, which are its parameters in the order of `caseValues`: tenants in turn.
  * `from` has tenant_id and is called t; `where` and `orderBy` name its columns by `t.`.
  */
-export function casesOf(o: {
+export function selectCases(o: {
   readonly columns: string
   readonly from: string
   readonly where: string

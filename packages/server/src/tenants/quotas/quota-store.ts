@@ -3,7 +3,7 @@
  * requests, whatever their tenants.
  */
 import { type Queryable, readersOfTable, statement, type Tx } from '../../platform/db/index.ts'
-import { type CaseLimits, casesOf, caseValues } from '../../platform/limits/case-limits.ts'
+import { type CaseLimits, caseValues, selectCases } from '../../platform/limits/case-limits.ts'
 import { type Charge, utcDay } from './decide-quota.ts'
 
 const LOCK = statement(
@@ -173,7 +173,7 @@ export async function correctUsage(
 
 const USED = statement(
   'tenants.find_used_quotas',
-  casesOf({
+  selectCases({
     columns: 't.tenant_id as "tenantId", t.quota, t.used::float8 as used, t.max::float8 as max',
     from: `(select u.tenant_id, k.*
                      from tenants_usage u join tenants_tenant n on n.tenant_id = u.tenant_id

@@ -4,7 +4,7 @@
  * one or two for each stream.
  */
 import { type Queryable, statement } from '../../../platform/db/index.ts'
-import { type CaseLimits, casesOf, caseValues } from '../../../platform/limits/case-limits.ts'
+import { type CaseLimits, caseValues, selectCases } from '../../../platform/limits/case-limits.ts'
 import { carriersOf } from '../../deliveries/record-store.ts'
 import { DORMANT_AFTER_MS, PARKED_IN_ROW_MAX } from '../settle/decide-delivery.ts'
 import type { StreamKey } from '../stream-store.ts'
@@ -224,7 +224,7 @@ export async function listFailingOf(
 
 const FAILING = statement(
   'webhooks.list_failing',
-  casesOf({
+  selectCases({
     columns: 't.tenant_id as "tenantId", t.webhook_id as "webhookId", t.since',
     from: `(select s.tenant_id, s.webhook_id, ${FAILING_SINCE} as since
                      from webhooks_stream s

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MatchedReport } from './fact-store.ts'
-import { judgeBounces } from './judge-bounces.ts'
+import { judgeBounces } from './judge-provider-bounces.ts'
 
 type Fact = MatchedReport['report']['fact']
 
