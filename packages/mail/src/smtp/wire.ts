@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { type Dialogue, DONE, type Step } from './dialogue.ts'
 import { type Lost, lostBy } from './failure.ts'
-import { createMachine } from './machine.ts'
+import { createMachine, type Machine } from './machine.ts'
 import type { MessageSource } from './message-source.ts'
 import type { SecureSocket } from './session.ts'
 
@@ -42,13 +42,19 @@ interface Run {
   readonly resolve: (result: unknown) => void
 }
 
+/** What is told of a socket. */
+interface Ears {
+  readonly onData: (chunk: Buffer) => void
+  readonly onEnd: () => void
+  readonly onError: (error: Error) => void
+}
+
 export function createWire(first: Socket): Wire {
   const machine = createMachine()
   const stopper = new AbortController()
   let socket = first
   let run: Run | undefined
   let lost: Lost | undefined
-  let isPumping = false
 
   const lose = (reason: Lost) => {
     if (lost === undefined) {
@@ -63,33 +69,14 @@ export function createWire(first: Socket): Wire {
   const deadline = createDeadline(() =>
     lose({ systemCode: 'ETIMEDOUT', message: run?.o.timeoutMessage ?? 'Timeout' }),
   )
-
-  const onData = (chunk: Buffer) => {
-    machine.push(chunk)
-    if (run === undefined) lose(SPOKE_UNASKED)
-    else pump()
-  }
-  const onEnd = () => lose(CLOSED)
-  const onError = (error: Error) => lose(lostBy(error))
-  const listen = () => {
-    socket.on('data', onData)
-    socket.on('end', onEnd)
-    socket.on('close', onEnd)
-    // For good: nothing that a peer does after it was let go becomes an unhandled error.
-    socket.on('error', onError)
-  }
-
-  const pump = () => {
-    if (isPumping) return
-    isPumping = true
-    try {
-      for (let turn = machine.next(); turn !== undefined; turn = machine.next()) {
-        if (turn.kind === 'step') perform(turn.step)
-        else end(turn.result)
-      }
-    } finally {
-      isPumping = false
-    }
+  const ears: Ears = {
+    onData(chunk) {
+      machine.push(chunk)
+      if (run === undefined) lose(SPOKE_UNASKED)
+      else pump()
+    },
+    onEnd: () => lose(CLOSED),
+    onError: (error) => lose(lostBy(error)),
   }
 
   const end = (result: unknown) => {
@@ -108,6 +95,7 @@ export function createWire(first: Socket): Wire {
     if (step.until === 'secured') secure(run)
     else if (step.until !== 'reply') serveMessage(run, step.until)
   }
+  const pump = createPump(machine, perform, end)
 
   const tell = (asked: Run, input: Lost | typeof DONE) => {
     if (run !== asked || lost !== undefined) return
@@ -124,28 +112,21 @@ export function createWire(first: Socket): Wire {
   }
 
   const secure = (asked: Run) => {
-    const { tls } = asked.o
-    if (tls === undefined) throw new Error('only an opening conversation starts TLS')
-    const bare = socket
-    bare.off('data', onData)
-    bare.off('end', onEnd)
-    bare.off('close', onEnd)
-    const { host, rejectUnauthorized, secure } = tls
-    secure(bare, host, { rejectUnauthorized }, stopper.signal).then(
+    startTls(socket, ears, asked.o.tls, stopper.signal).then(
       (secured) => {
         if (lost !== undefined) return secured.destroy()
         socket = secured
-        listen()
-        tls.onSecured?.(secured)
+        listen(secured, ears)
+        asked.o.tls?.onSecured?.(secured)
         tell(asked, DONE)
       },
       (error: unknown) => tell(asked, lostBy(error)),
     )
   }
 
-  listen()
+  listen(first, ears)
   // Nothing tells of an end that has been told before anybody listened.
-  if (socket.destroyed || socket.readableEnded) lose(CLOSED)
+  if (first.destroyed || first.readableEnded) lose(CLOSED)
   return {
     get isAlive() {
       return lost === undefined && socket.writable
@@ -164,6 +145,50 @@ export function createWire(first: Socket): Wire {
 
 const CLOSED: Lost = { systemCode: 'ECONNECTION', message: 'Connection closed unexpectedly' }
 const SPOKE_UNASKED: Lost = { systemCode: 'EPROTOCOL', message: 'The server spoke unasked' }
+
+function listen(socket: Socket, { onData, onEnd, onError }: Ears): void {
+  socket.on('data', onData)
+  socket.on('end', onEnd)
+  socket.on('close', onEnd)
+  // For good: nothing that a peer does after it was let go becomes an unhandled error.
+  socket.on('error', onError)
+}
+
+/** Nobody listens to the bare socket any more but for its errors. */
+function startTls(
+  bare: Socket,
+  { onData, onEnd }: Ears,
+  tls: RunOptions['tls'],
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  if (tls === undefined) throw new Error('only an opening conversation starts TLS')
+  bare.off('data', onData)
+  bare.off('end', onEnd)
+  bare.off('close', onEnd)
+  const { host, rejectUnauthorized, secure } = tls
+  return secure(bare, host, { rejectUnauthorized }, signal)
+}
+
+/** Takes turns until the machine has none. What a turn leads to is taken by the same round. */
+function createPump(
+  machine: Machine,
+  perform: (step: Step) => void,
+  end: (result: unknown) => void,
+): () => void {
+  let isPumping = false
+  return () => {
+    if (isPumping) return
+    isPumping = true
+    try {
+      for (let turn = machine.next(); turn !== undefined; turn = machine.next()) {
+        if (turn.kind === 'step') perform(turn.step)
+        else end(turn.result)
+      }
+    } finally {
+      isPumping = false
+    }
+  }
+}
 
 /** Runs once the kernel has the dot, which is before an answer to it can be read. */
 function afterWrite({ message }: RunOptions, step: Step) {
