@@ -16,7 +16,7 @@ import { describeSettings } from './describe-settings.ts'
 import { createServiceDoctor } from './doctor/create.ts'
 import { createDomains } from './domains/create.ts'
 import { createFeedback } from './feedback/create.ts'
-import { createInbound } from './inbound/create.ts'
+import { type CreateInboundDeps, createInbound } from './inbound/create.ts'
 import { createMailboxes } from './mailboxes/create.ts'
 import { createMailers, type Mailers, type MailersDeps } from './mailers/create.ts'
 import { createOperator } from './operator/create.ts'
@@ -35,7 +35,7 @@ import { checkReadiness } from './readiness.ts'
 import { createRelays } from './relays/create.ts'
 import { partitionedTables, retentionDays } from './retention-days.ts'
 import { createSending } from './sending/create.ts'
-import { createSubmission } from './submission/create.ts'
+import { createSubmission, type SubmissionDeps } from './submission/create.ts'
 import { createSuppressions } from './suppressions/create.ts'
 import { tenantTables } from './tenant-tables.ts'
 import { createTenants } from './tenants/create.ts'
@@ -128,13 +128,38 @@ function createSharedLimits(config: Config) {
   }
 }
 
+type Parts = ReturnType<typeof partsOf>
+
+/** What of each capability works in this process. */
+function partsOf(config: Config) {
+  const runs = (role: Role) => config.roles.has(role)
+  const works = (role: Role) => runs(role) && !isPaused(config)
+  return {
+    webhooks: {
+      isApi: runs('api'),
+      isDispatching: works('dispatcher'),
+      isSendingPaused: isPaused(config),
+    },
+    tracking: { isTracking: runs('tracker') },
+    // It asks providers, and tells of domains that a copy cannot see as the service does.
+    domains: { isChecking: works('janitor') },
+    sending: { isSender: runs('sender'), isPaused: isPaused(config) },
+    inbound: {
+      isListening: runs('inbound'),
+      isReceiving: runs('inbound') || runs('mailbox'),
+    },
+    submission: { isListening: runs('submission') },
+    // A copy would report the mail of a mailbox a second time, and store a second sent copy there.
+    mailboxes: { isWatching: works('mailbox') },
+  }
+}
+
 type Capabilities = ReturnType<typeof createCapabilities>
 
 /** Each is given what those before it made; what is made later is called by a function. */
 function createCapabilities(platform: Platform, config: Config) {
   const { leasesOf, shareOf } = platform
-  const runs = (role: Role) => config.roles.has(role)
-  const works = (role: Role) => runs(role) && !isPaused(config)
+  const parts = partsOf(config)
   const { checks, domainChecks, mailerChecks, recordReads } = createSharedLimits(config)
   const mail = createMail(platform)
   const tenants = createTenants({
@@ -152,9 +177,7 @@ function createCapabilities(platform: Platform, config: Config) {
   const webhooks = createWebhooks({
     ...platform,
     ...shareOf('dispatcher'),
-    isApi: runs('api'),
-    isDispatching: works('dispatcher'),
-    isSendingPaused: isPaused(config),
+    ...parts.webhooks,
     checks,
     recordReads,
   })
@@ -174,9 +197,13 @@ function createCapabilities(platform: Platform, config: Config) {
     isInboundDomain: (key) => inbound.isDomainOwned(key),
   })
   const { accessTokens, noteDeactivated, onImapBound } = mailers
-  const isTracking = runs('tracker')
-  const feedback = createFeedback({ ...platform, wakeups, isTracking })
-  const tracking = createTracking({ ...platform, wakeups, isTracking, reports: feedback.inbox })
+  const feedback = createFeedback({ ...platform, ...parts.tracking, wakeups })
+  const tracking = createTracking({
+    ...platform,
+    ...parts.tracking,
+    wakeups,
+    reports: feedback.inbox,
+  })
   const relays = createRelays({
     ...platform,
     deliverCallback: feedback.inbox.store,
@@ -189,19 +216,17 @@ function createCapabilities(platform: Platform, config: Config) {
   })
   const domains = createDomains({
     ...platform,
+    ...parts.domains,
     relays: relays.calls,
     wakeups,
     wakeMail,
     checks: domainChecks,
-    // It asks providers, and tells of domains that a copy cannot see as the service does.
-    isChecking: works('janitor'),
   })
   const sending = createSending({
     ...platform,
     ...shareOf('sender'),
+    ...parts.sending,
     pausedLeases: leasesOf('paused sender'),
-    isSender: runs('sender'),
-    isPaused: isPaused(config),
     wakeups,
     accessTokens,
     noteDeactivated,
@@ -211,36 +236,14 @@ function createCapabilities(platform: Platform, config: Config) {
     links: mail.links,
     rawReader: mail.rawReader,
   })
-  const certificateHost = isInboundHostUnnamed(config) ? platform.ehloName : config.inboundHost
-  const inbound = createInbound({
-    ...platform,
+  const { inbound, submission, mailboxes } = createIncoming(platform, parts, {
     parser: mail.parser,
-    wakeups,
-    receivers,
+    rawReader: mail.rawReader,
+    ...{ wakeups, receivers, accessTokens, noteDeactivated, onImapBound },
     noteReports: feedback.noteReports,
     checks: domainChecks,
-    isListening: runs('inbound'),
-    isReceiving: runs('inbound') || runs('mailbox'),
-    certificateHost,
-  })
-  const submission = createSubmission({
-    ...platform,
     authenticateKey: tenants.authenticateKey,
     submit: sending.submit,
-    rawReader: mail.rawReader,
-    isListening: runs('submission'),
-    certificateHost,
-  })
-  const mailboxes = createMailboxes({
-    ...platform,
-    ...shareOf('mailbox'),
-    // A copy would report the mail of a mailbox a second time, and store a second sent copy there.
-    isWatching: works('mailbox'),
-    wakeups,
-    accessTokens,
-    noteDeactivated,
-    onImapBound,
-    onStored: inbound.wake,
   })
   const alerts = createAlerts({ ...platform, receivers })
   return {
@@ -248,6 +251,39 @@ function createCapabilities(platform: Platform, config: Config) {
     ...{ relays, domains, sending, inbound, submission, mailboxes, alerts },
   }
 }
+
+/** By which mail comes in: from other servers, from programs, and from mailboxes. */
+function createIncoming(platform: Platform, parts: Parts, deps: IncomingDeps) {
+  const { config, ehloName, shareOf } = platform
+  const certificateHost = isInboundHostUnnamed(config) ? ehloName : config.inboundHost
+  const { wakeups, receivers, parser, rawReader, noteReports, checks } = deps
+  const { authenticateKey, submit, accessTokens, noteDeactivated, onImapBound } = deps
+  const inbound = createInbound({
+    ...platform,
+    ...parts.inbound,
+    ...{ parser, wakeups, receivers, noteReports, checks, certificateHost },
+  })
+  const submission = createSubmission({
+    ...platform,
+    ...parts.submission,
+    ...{ authenticateKey, submit, rawReader, certificateHost },
+  })
+  const mailboxes = createMailboxes({
+    ...platform,
+    ...shareOf('mailbox'),
+    ...parts.mailboxes,
+    ...{ wakeups, accessTokens, noteDeactivated, onImapBound },
+    onStored: inbound.wake,
+  })
+  return { inbound, submission, mailboxes }
+}
+
+type IncomingDeps = Pick<
+  CreateInboundDeps,
+  'parser' | 'wakeups' | 'receivers' | 'noteReports' | 'checks'
+> &
+  Pick<SubmissionDeps, 'authenticateKey' | 'submit' | 'rawReader'> &
+  Pick<Mailers, 'accessTokens' | 'noteDeactivated' | 'onImapBound'>
 
 function createServer(platform: Platform, all: Capabilities, o: ComposeOptions): HttpServer {
   const { config, log, metrics, tracing } = platform
