@@ -72,9 +72,9 @@ const HEADERS_SHOWN_MAX = 100
 const HEADERS_LOOKED_AT_MAX = 200
 
 export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitted {
-  const { emails, keysInProgress, links, log, rawReader, templates, wakeups } = deps
+  const { emails, keysInProgress, links, rawReader, templates } = deps
 
-  const read = (tenantId: string, raw: Buffer) =>
+  const read: Read = (tenantId, raw) =>
     rawReader.read(tenantId, raw, {
       controlPrefix,
       textBytesMax: contentBytesMax,
@@ -95,10 +95,9 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
       const rendered =
         data === undefined
           ? checked
-          : await render(
-              tenantId,
-              checked,
-              message,
+          : await withRendered(
+              read,
+              { tenantId, email: checked, message },
               await renderEmail(templates, tenantId, checked, data),
             )
       const asked = withoutImpossible(rendered)
@@ -112,54 +111,13 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
           ? {}
           : { idempotency: { key, bodyHash: hashOf(message, recipients) } }),
       })
-      if (leftOut !== undefined && !stored.isReplay)
-        log.warn(
-          { tenant_id: tenantId, ref_id: stored.refId, left_out: leftOut },
-          'email.untracked',
-        )
-      if (!stored.isReplay && !stored.isScheduled) {
-        const { mailerId } = stored
-        wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId), isBulk: isBulk(email) }])
-      }
+      tellOfStored(deps, { tenantId, email, stored, leftOut })
       return {
         kind: 'accepted' as const,
         refId: stored.refId,
         ...(leftOut === undefined ? {} : { leftOut }),
       }
     })
-  }
-
-  /** The message with its texts rendered: where these stand then is read anew. */
-  async function render(
-    tenantId: string,
-    email: NewEmail,
-    message: RawMessage,
-    { content }: NewEmail,
-  ): Promise<NewEmail> {
-    if (content.templateProblem !== undefined) return { ...email, content }
-    const { textPlace, htmlPlace, isSealed } = message
-    const isDivided =
-      (message.text !== undefined && textPlace === undefined) ||
-      (message.html !== undefined && htmlPlace === undefined)
-    if (isSealed || isDivided)
-      throw validationError({
-        path: 'X-Postrider-Template-Data',
-        message: isSealed
-          ? 'cannot be applied to a message that is signed or encrypted'
-          : 'needs a message with one part of plain text and one of HTML at most',
-      })
-    const changed: ChangedPart[] = []
-    if (textPlace !== undefined)
-      changed.push({ type: 'text/plain', place: textPlace, text: content.text ?? '' })
-    if (htmlPlace !== undefined)
-      changed.push({ type: 'text/html', place: htmlPlace, text: content.html ?? '' })
-    const reading = await read(
-      tenantId,
-      await rewriteRaw(message.message, changed, content.subject),
-    )
-    if (reading.kind === 'refused')
-      throw validationError({ path: 'X-Postrider-Template-Data', message: reading.problem })
-    return toEmail(email, reading.message)
   }
 
   return async (submitted) => {
@@ -174,6 +132,63 @@ export function createAcceptSubmitted(deps: AcceptSubmittedDeps): AcceptSubmitte
       throw namedByField(error)
     }
   }
+}
+
+type Read = (tenantId: string, raw: Buffer) => ReturnType<RawReader['read']>
+
+/** The message with its texts rendered: where these stand then is read anew. */
+async function withRendered(
+  read: Read,
+  o: { readonly tenantId: string; readonly email: NewEmail; readonly message: RawMessage },
+  { content }: NewEmail,
+): Promise<NewEmail> {
+  const { tenantId, email, message } = o
+  if (content.templateProblem !== undefined) return { ...email, content }
+  const changed = changedParts(message, content)
+  const reading = await read(tenantId, await rewriteRaw(message.message, changed, content.subject))
+  if (reading.kind === 'refused')
+    throw validationError({ path: 'X-Postrider-Template-Data', message: reading.problem })
+  return toEmail(email, reading.message)
+}
+
+/** Throws where the message has no one place for each of its texts, or may not be changed. */
+function changedParts(message: RawMessage, content: EmailContent): ChangedPart[] {
+  const { textPlace, htmlPlace, isSealed } = message
+  const isDivided =
+    (message.text !== undefined && textPlace === undefined) ||
+    (message.html !== undefined && htmlPlace === undefined)
+  if (isSealed || isDivided)
+    throw validationError({
+      path: 'X-Postrider-Template-Data',
+      message: isSealed
+        ? 'cannot be applied to a message that is signed or encrypted'
+        : 'needs a message with one part of plain text and one of HTML at most',
+    })
+  const changed: ChangedPart[] = []
+  if (textPlace !== undefined)
+    changed.push({ type: 'text/plain', place: textPlace, text: content.text ?? '' })
+  if (htmlPlace !== undefined)
+    changed.push({ type: 'text/html', place: htmlPlace, text: content.html ?? '' })
+  return changed
+}
+
+/** The log of what was left out, and the sender of what may go now. */
+function tellOfStored(
+  { log, wakeups }: Pick<AcceptSubmittedDeps, 'log' | 'wakeups'>,
+  o: {
+    readonly tenantId: string
+    readonly email: NewEmail
+    readonly stored: Awaited<ReturnType<AcceptEmails['accept']>>
+    readonly leftOut: string | undefined
+  },
+): void {
+  const { tenantId, email, stored, leftOut } = o
+  if (stored.isReplay) return
+  const { mailerId, refId } = stored
+  if (leftOut !== undefined)
+    log.warn({ tenant_id: tenantId, ref_id: refId, left_out: leftOut }, 'email.untracked')
+  if (!stored.isScheduled)
+    wakeups.wake([{ tenantId, mailerId, bucket: bucketOf(mailerId), isBulk: isBulk(email) }])
 }
 
 /** What was checked, with what the message says. */
