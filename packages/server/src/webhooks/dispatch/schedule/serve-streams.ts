@@ -19,6 +19,7 @@ import { createEndpointHealth } from './endpoint-health.ts'
 import {
   createFairScheduler,
   type EndpointClass,
+  type FairScheduler,
   type SchedulerCounts,
   schedulerLimits,
 } from './fair-scheduler.ts'
@@ -89,21 +90,22 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   const backoffs = createBackoffCache(monotonicMs)
   const entries = createEntries()
   const steps = createStepRunner(deps, handover, backoffs)
-  let isOpen = true
-
-  const mayServe = (stream: BucketedStream) => isOpen && deps.mayServe(stream)
-  const mayBegin = (entry: Entry) => mayServe(entry.stream) && handover.mayBegin(entry)
+  const gate = createGate(deps, handover, scheduler)
 
   function wake(stream: BucketedStream, waitMs = 0): void {
     const { webhookId } = stream
     const known = entries.get(webhookId)
     if (known !== undefined) known.isWoken = true
-    else if (mayServe(stream) && !backoffs.isBackingOff(webhookId) && entries.hasPlaceFor(stream))
+    else if (
+      gate.mayServe(stream) &&
+      !backoffs.isBackingOff(webhookId) &&
+      entries.hasPlaceFor(stream)
+    )
       resume(entries.add(stream, endpointHealth.of(webhookId)), waitMs)
   }
 
   function resume(entry: Entry, waitMs: number): void {
-    if (!mayServe(entry.stream)) entries.forget(entry)
+    if (!gate.mayServe(entry.stream)) entries.forget(entry)
     else if (waitMs > 0) entry.timer = setTimeout(() => queue(entry), waitMs)
     else queue(entry)
   }
@@ -117,7 +119,7 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   /** To be called after each change of the lines and of what is under way. */
   function fill(): void {
     for (let entry = scheduler.next(); entry !== undefined; entry = scheduler.next()) {
-      if (mayBegin(entry)) steps.track(serve(entry))
+      if (gate.mayBegin(entry)) steps.track(serve(entry))
       else {
         scheduler.leave(entry)
         entries.forget(entry)
@@ -128,26 +130,11 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
   async function serve(entry: Entry): Promise<void> {
     entry.isWoken = false
     entry.startedMs = monotonicMs()
-    const result = await steps.run(entry, mayGoOn)
+    const result = await steps.run(entry, gate.mayGoOn)
     scheduler.leave(entry)
     if (result === undefined) entries.forget(entry)
     else proceed(entry, result)
     fill()
-  }
-
-  /** Only what is known to be quick, and while nobody waits for its place: those have their turn first. */
-  function mayGoOn(entry: Entry): boolean {
-    const nowMs = monotonicMs()
-    const isDue = nowMs - entry.startedMs >= lingerMs
-    if (
-      !isDue ||
-      entry.endpointClass !== 'quick' ||
-      !mayBegin(entry) ||
-      scheduler.isAnyWaitingFor(entry)
-    )
-      return false
-    entry.startedMs = nowMs
-    return true
   }
 
   function proceed(entry: Entry, result: StepResult): void {
@@ -169,19 +156,60 @@ export function createStreamServer(deps: ServeStreamsDeps): StreamServer {
     },
     quiet: entries.empty,
     async close() {
-      isOpen = false
+      gate.close()
       scheduler.clear()
       await steps.settle()
       entries.clear()
       backoffs.clear()
     },
     open() {
-      isOpen = true
+      gate.open()
       steps.open()
     },
     giveBack: handover.close,
     isFree: handover.isFree,
     counts: () => scheduler.counts(),
+  }
+}
+
+/** What may be served, and what of it may begin a request now. Open until it is closed. */
+function createGate(
+  deps: Pick<ServeStreamsDeps, 'mayServe' | 'monotonicMs' | 'lingerMs'>,
+  handover: BucketHandover,
+  scheduler: Pick<FairScheduler<Entry>, 'isAnyWaitingFor'>,
+) {
+  const { monotonicMs, lingerMs } = deps
+  let isOpen = true
+
+  const mayServe = (stream: BucketedStream) => isOpen && deps.mayServe(stream)
+  const mayBegin = (entry: Entry) => mayServe(entry.stream) && handover.mayBegin(entry)
+
+  return {
+    mayServe,
+    mayBegin,
+    /**
+     * One more request within the step: only of what is known to be quick, and while nobody waits for
+     * its place. Those who wait have their turn first.
+     */
+    mayGoOn(entry: Entry): boolean {
+      const nowMs = monotonicMs()
+      const isDue = nowMs - entry.startedMs >= lingerMs
+      if (
+        !isDue ||
+        entry.endpointClass !== 'quick' ||
+        !mayBegin(entry) ||
+        scheduler.isAnyWaitingFor(entry)
+      )
+        return false
+      entry.startedMs = nowMs
+      return true
+    },
+    close(): void {
+      isOpen = false
+    },
+    open(): void {
+      isOpen = true
+    },
   }
 }
 
