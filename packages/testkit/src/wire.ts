@@ -51,62 +51,51 @@ export interface Wire {
 
 const FLOOD_PIECES = 500
 
+/** The socket of now, and what ends with it. */
+interface Line {
+  socket: Socket
+  isClosed: boolean
+  readonly timers: Set<NodeJS.Timeout>
+}
+
+/** What is told of a socket. */
+interface Ears {
+  readonly onData: (chunk: Buffer) => void
+  readonly onEnd: () => void
+  readonly onClose: () => void
+}
+
 export function openWire(o: WireOptions): Wire {
-  let socket = o.socket
+  const line: Line = { socket: o.socket, isClosed: false, timers: new Set() }
+  const output = createOutput(line)
   let input: Buffer = Buffer.alloc(0)
-  let output = ''
-  let onFlushed: (() => void)[] = []
   let isHeld = false
   // Set once nothing will be answered any more: input is read and thrown away.
   let isDeaf = false
-  let isClosed = false
-  const timers = new Set<NodeJS.Timeout>()
 
-  if (o.implicitTls === undefined) listen()
-  else secure(o.implicitTls)
-
-  function listen(): void {
-    const current = socket
-    current.on('data', onData)
-    current.on('close', onClose)
-    current.on('end', onEnd)
-    current.on('error', () => current.destroy())
+  const ears: Ears = {
+    onData(chunk) {
+      if (isDeaf) return
+      input = input.length === 0 ? chunk : Buffer.concat([input, chunk])
+      work()
+    },
+    onEnd: () => void line.socket.end(),
+    onClose() {
+      line.isClosed = true
+      for (const timer of line.timers) clearInterval(timer)
+      o.onClose()
+    },
   }
-
-  function secure(secureContext: SecureContext): void {
-    const bare = socket
-    bare.off('data', onData)
-    bare.off('close', onClose)
-    bare.off('end', onEnd)
-    bare.on('error', () => bare.destroy())
-    socket = new TLSSocket(bare, { isServer: true, secureContext })
-    socket.once('secure', o.onSecure)
-    listen()
-  }
-
-  function onData(chunk: Buffer): void {
-    if (isDeaf) return
-    input = input.length === 0 ? chunk : Buffer.concat([input, chunk])
-    work()
-  }
-
-  function onEnd(): void {
-    socket.end()
-  }
-
-  function onClose(): void {
-    isClosed = true
-    for (const timer of timers) clearInterval(timer)
-    o.onClose()
-  }
+  if (o.implicitTls === undefined) listen(line.socket, ears)
+  else secure(line, ears, o.implicitTls, o.onSecure)
 
   function work(): void {
-    while (!isHeld && !isClosed && input.length > 0) {
+    while (!isHeld && !line.isClosed && input.length > 0) {
       const used = o.onInput(input)
       if (used === 0) break
       input = input.subarray(used)
     }
-    flush()
+    output.flush()
   }
 
   function answer(what: Answer): void {
@@ -115,13 +104,13 @@ export function openWire(o: WireOptions): Wire {
       give(what)
       return
     }
-    flush()
+    output.flush()
     const giveAndGoOn = (): void => {
-      if (isClosed) return
+      if (line.isClosed) return
       give(what)
       work()
     }
-    if (what.delayMs !== undefined) timers.add(setTimeout(giveAndGoOn, what.delayMs))
+    if (what.delayMs !== undefined) line.timers.add(setTimeout(giveAndGoOn, what.delayMs))
     else void what.after?.then(giveAndGoOn, giveAndGoOn)
   }
 
@@ -132,67 +121,11 @@ export function openWire(o: WireOptions): Wire {
       what.onGiven()
       end(what.ending ?? 'continue')
     }
-    const text = what.lines.map((line) => `${line}\r\n`).join('')
-    if (what.endless === true) {
-      flood(Buffer.from(what.raw ?? text))
-    } else if (what.dripMs !== undefined) {
-      drip(Buffer.concat([Buffer.from(text), Buffer.from(what.raw ?? '')]), what, goOn)
-    } else {
-      output += text
-      if (what.onFlushed !== undefined) onFlushed.push(what.onFlushed)
-      if (what.raw !== undefined) writeWith(what.raw)
-      goOn()
-    }
-  }
-
-  function flush(): void {
-    if (output === '') return
-    const text = output
-    const done = onFlushed
-    output = ''
-    onFlushed = []
-    if (isClosed || !socket.writable) return
-    if (done.length === 0) {
-      socket.write(text)
-      return
-    }
-    socket.write(text, (error) => {
-      if (error == null) for (const tell of done) tell()
-    })
-  }
-
-  /** Sends what is waiting and these bytes in one piece. */
-  function writeWith(bytes: string | Buffer): void {
-    socket.cork()
-    flush()
-    if (socket.writable) socket.write(bytes)
-    socket.uncork()
-  }
-
-  function drip(bytes: Buffer, { dripMs, onFlushed: tell }: Answer, goOn: () => void): void {
-    flush()
-    let at = 0
-    const timer = setInterval(() => {
-      socket.write(bytes.subarray(at, at + 1))
-      at += 1
-      if (at < bytes.length) return
-      clearInterval(timer)
-      timers.delete(timer)
-      tell?.()
+    const goOnLater = (): void => {
       goOn()
       work()
-    }, dripMs)
-    timers.add(timer)
-  }
-
-  function flood(piece: Buffer): void {
-    const pieces = Buffer.concat(Array.from({ length: FLOOD_PIECES }, () => piece))
-    const pour = (): void => {
-      while (!isClosed && socket.writable && socket.write(pieces));
-      if (!isClosed && socket.writable) socket.once('drain', pour)
     }
-    flush()
-    pour()
+    writeAnswer(output, what, { goOn, goOnLater })
   }
 
   function end(how: 'continue' | 'fin' | 'rst' | 'hang'): void {
@@ -200,27 +133,130 @@ export function openWire(o: WireOptions): Wire {
     isHeld = true
     isDeaf = true
     input = Buffer.alloc(0)
-    flush()
-    if (how === 'fin') socket.end()
+    output.flush()
+    if (how === 'fin') line.socket.end()
     // What is written must have left this process, or the reset would throw it away.
-    if (how === 'rst') socket.write('', () => o.socket.resetAndDestroy())
+    if (how === 'rst') line.socket.write('', () => o.socket.resetAndDestroy())
   }
 
   return {
     get isHeld() {
       return isHeld
     },
-    isSecure: () => socket instanceof TLSSocket,
+    isSecure: () => line.socket instanceof TLSSocket,
     answer(what) {
       answer(what)
       // Outside of `work`, as the greeting is.
-      if (input.length === 0) flush()
+      if (input.length === 0) output.flush()
     },
     startTls(context) {
-      flush()
+      output.flush()
       // What came in clear behind STARTTLS is thrown away, as it must be (RFC 3207 §4.2).
       input = Buffer.alloc(0)
-      secure(context)
+      secure(line, ears, context, o.onSecure)
+    },
+  }
+}
+
+function listen(socket: Socket, { onData, onEnd, onClose }: Ears): void {
+  socket.on('data', onData)
+  socket.on('close', onClose)
+  socket.on('end', onEnd)
+  socket.on('error', () => socket.destroy())
+}
+
+function secure(line: Line, ears: Ears, secureContext: SecureContext, onSecure: () => void): void {
+  const bare = line.socket
+  bare.off('data', ears.onData)
+  bare.off('close', ears.onClose)
+  bare.off('end', ears.onEnd)
+  bare.on('error', () => bare.destroy())
+  line.socket = new TLSSocket(bare, { isServer: true, secureContext })
+  line.socket.once('secure', onSecure)
+  listen(line.socket, ears)
+}
+
+/** Goes on at once, or later once all has dripped; never after what is endless. */
+function writeAnswer(
+  output: Output,
+  { dripMs, endless, lines, onFlushed, raw }: Answer,
+  o: { readonly goOn: () => void; readonly goOnLater: () => void },
+): void {
+  const text = lines.map((one) => `${one}\r\n`).join('')
+  if (endless === true) {
+    output.flood(Buffer.from(raw ?? text))
+  } else if (dripMs !== undefined) {
+    output.drip(Buffer.concat([Buffer.from(text), Buffer.from(raw ?? '')]), dripMs, () => {
+      onFlushed?.()
+      o.goOnLater()
+    })
+  } else {
+    output.add(text, onFlushed)
+    if (raw !== undefined) output.writeWith(raw)
+    o.goOn()
+  }
+}
+
+type Output = ReturnType<typeof createOutput>
+
+/** How bytes leave: what is added waits for the next flush, and leaves in one write. */
+function createOutput(line: Line) {
+  const { timers } = line
+  let waiting = ''
+  let onFlushed: (() => void)[] = []
+
+  function flush(): void {
+    if (waiting === '') return
+    const text = waiting
+    const done = onFlushed
+    waiting = ''
+    onFlushed = []
+    if (line.isClosed || !line.socket.writable) return
+    if (done.length === 0) {
+      line.socket.write(text)
+      return
+    }
+    line.socket.write(text, (error) => {
+      if (error == null) for (const tell of done) tell()
+    })
+  }
+
+  return {
+    flush,
+    add(text: string, tell: (() => void) | undefined): void {
+      waiting += text
+      if (tell !== undefined) onFlushed.push(tell)
+    },
+    /** Sends what is waiting and these bytes in one piece. */
+    writeWith(bytes: string | Buffer): void {
+      const { socket } = line
+      socket.cork()
+      flush()
+      if (socket.writable) socket.write(bytes)
+      socket.uncork()
+    },
+    drip(bytes: Buffer, everyMs: number, onDone: () => void): void {
+      flush()
+      let at = 0
+      const timer = setInterval(() => {
+        line.socket.write(bytes.subarray(at, at + 1))
+        at += 1
+        if (at < bytes.length) return
+        clearInterval(timer)
+        timers.delete(timer)
+        onDone()
+      }, everyMs)
+      timers.add(timer)
+    },
+    flood(piece: Buffer): void {
+      const pieces = Buffer.concat(Array.from({ length: FLOOD_PIECES }, () => piece))
+      const pour = (): void => {
+        const { socket } = line
+        while (!line.isClosed && socket.writable && socket.write(pieces));
+        if (!line.isClosed && socket.writable) socket.once('drain', pour)
+      }
+      flush()
+      pour()
     },
   }
 }
