@@ -1,6 +1,6 @@
 /**
- * The login that the scripted SMTP server checks: AUTH PLAIN, LOGIN, CRAM-MD5, XOAUTH2 and OAUTHBEARER
- * (RFC 4954, 4616, 2195, 7628), each as a generator that asks and is answered.
+ * The login that the scripted SMTP and IMAP servers check: PLAIN, LOGIN, CRAM-MD5, XOAUTH2 and
+ * OAUTHBEARER (RFC 4954, 4616, 2195, 7628), each as a generator that asks and is answered.
  */
 import { createHmac } from 'node:crypto'
 
@@ -86,6 +86,29 @@ export function* authenticate(
         : { ...login, refusal: '501 5.5.2 that is no answer to a refused token' }
     }
   }
+}
+
+/** To its end. Challenges and answers go over the wire in base64. */
+export function playLogin(
+  login: Generator<string, LoginTried, string>,
+  o: {
+    readonly ask: (challenge: string, read: (answer: string) => void) => void
+    readonly conclude: (tried: LoginTried) => void
+  },
+): void {
+  const goOn = (turn: IteratorResult<string, LoginTried>): void => {
+    if (turn.done === true) o.conclude(turn.value)
+    else o.ask(toBase64(turn.value), (answer) => goOn(login.next(decodeBase64(answer))))
+  }
+  goOn(login.next())
+}
+
+export function toBase64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
+
+export function decodeBase64(text: string): string {
+  return Buffer.from(text, 'base64').toString('utf8')
 }
 
 export function isMechanism(name: string): name is SmtpMechanism {

@@ -9,10 +9,11 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { createSignal } from './signal.ts'
 import type { SmtpAuthSettings } from './smtp-auth.ts'
-import { type SmtpConnectionSettings, serveSmtpConnection } from './smtp-connection.ts'
+import { serveSmtpConnection } from './smtp-connection.ts'
 import type { SmtpConnectionRecord, SmtpFact, SmtpTransaction } from './smtp-facts.ts'
 import { createSmtpLedger } from './smtp-ledger.ts'
 import { type SmtpScript, type SmtpScriptTable, tableScript } from './smtp-script.ts'
+import type { SmtpConnectionSettings } from './smtp-talk.ts'
 
 export interface SmtpServerOptions {
   readonly port?: number

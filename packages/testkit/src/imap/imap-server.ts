@@ -15,12 +15,9 @@ import {
   type FolderChange,
   type ImapAccount,
 } from './imap-account.ts'
-import {
-  type ImapConnection,
-  type ImapConnectionSettings,
-  serveImapConnection,
-} from './imap-connection.ts'
+import { serveImapConnection } from './imap-connection.ts'
 import type { ImapScript } from './imap-script.ts'
+import type { ImapConnection, ImapConnectionSettings } from './imap-talk.ts'
 
 export interface ImapServerOptions {
   readonly port?: number
