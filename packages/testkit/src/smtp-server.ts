@@ -5,8 +5,8 @@
  * script may be changed while it runs. With `record: 'count'` it keeps nothing but the number of
  * accepted messages, which makes it quick enough to be the sink of a benchmark.
  */
-import { createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import { createMailListener } from './listen.ts'
 import { createSignal } from './signal.ts'
 import type { SmtpAuthSettings } from './smtp-auth.ts'
 import { serveSmtpConnection } from './smtp-connection.ts'
@@ -61,12 +61,10 @@ export async function createSmtpServer(o: SmtpServerOptions = {}): Promise<SmtpS
   const host = o.host ?? '127.0.0.1'
   const keepBytes = o.record !== 'count'
   const changed = createSignal()
-  const sockets = new Set<Socket>()
   const attempts = new Map<string, number>()
   const ledger = createSmtpLedger()
   let script = toScript(o.script)
   let accepted = 0
-  let lastConnection = 0
   let lastTransaction = 0
 
   const onFact = (fact: SmtpFact): void => {
@@ -99,27 +97,18 @@ export async function createSmtpServer(o: SmtpServerOptions = {}): Promise<SmtpS
     },
   }
 
-  const onConnection = (socket: Socket): void => {
-    sockets.add(socket)
-    socket.once('close', () => {
-      sockets.delete(socket)
-      changed.notify()
-    })
-    socket.setNoDelay(true)
-    lastConnection += 1
-    if (o.connectionsMax !== undefined && sockets.size > o.connectionsMax) {
-      socket.on('error', () => socket.destroy())
-      socket.end('421 4.7.0 too many connections\r\n')
-      return
-    }
-    serveSmtpConnection(socket, lastConnection, settings)
-  }
-  const server = createServer({ allowHalfOpen: true }, onConnection)
-  const port = await listen(server, o.port ?? 0, host)
+  const listener = await createMailListener({
+    host,
+    port: o.port,
+    connectionsMax: o.connectionsMax,
+    refusal: '421 4.7.0 too many connections',
+    serve: (socket, connection) => serveSmtpConnection(socket, connection, settings),
+    onClosed: changed.notify,
+  })
 
   const self: SmtpServer = {
     host,
-    port,
+    port: listener.port,
     get accepted() {
       return accepted
     },
@@ -129,7 +118,7 @@ export async function createSmtpServer(o: SmtpServerOptions = {}): Promise<SmtpS
     },
     connections: ledger.connections,
     get openConnections() {
-      return sockets.size
+      return listener.openConnections
     },
     setScript(next) {
       script = toScript(next)
@@ -153,8 +142,7 @@ export async function createSmtpServer(o: SmtpServerOptions = {}): Promise<SmtpS
     },
     async close() {
       changed.close('the SMTP server was closed')
-      for (const socket of sockets) socket.destroy()
-      await new Promise<void>((resolve) => server.close(() => resolve()))
+      await listener.close()
     },
   }
   return self
@@ -162,15 +150,4 @@ export async function createSmtpServer(o: SmtpServerOptions = {}): Promise<SmtpS
 
 function toScript(script: SmtpScript | SmtpScriptTable | undefined): SmtpScript | undefined {
   return typeof script === 'object' ? tableScript(script) : script
-}
-
-function listen(server: Server, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
-  })
 }

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { giveAnswer, type HttpAnswer } from './http-answer.ts'
+import { listen } from './listen.ts'
 import { createSignal } from './signal.ts'
 
 export type WebhookScript = (request: WebhookRequest) => HttpAnswer | number | undefined
@@ -213,15 +214,4 @@ function parseJson(body: Buffer): unknown {
   } catch {
     return undefined
   }
-}
-
-function listen(server: Server, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
-  })
 }

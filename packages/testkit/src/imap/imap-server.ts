@@ -5,8 +5,8 @@
  * mailboxes into which tests put mail, and everybody is told of what arrives. See `imap-script.ts`
  * for what else it can be told; a script may be changed while it runs.
  */
-import { createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import { createMailListener } from '../listen.ts'
 import { createSignal } from '../signal.ts'
 import type { SmtpAuthSettings } from '../smtp-auth.ts'
 import {
@@ -75,12 +75,10 @@ export async function createImapServer(o: ImapServerOptions = {}): Promise<ImapS
   const host = o.host ?? '127.0.0.1'
   const auth = o.auth ?? AUTH
   const changed = createSignal()
-  const sockets = new Set<Socket>()
   const open = new Set<ImapConnection>()
   const accounts = new Map<string, ImapAccount>()
   const counts = new Map<string, number>()
   let script = o.script
-  let connections = 0
   let logins = 0
 
   const onChange = (account: ImapAccount, folder: string, change: FolderChange): void => {
@@ -113,36 +111,27 @@ export async function createImapServer(o: ImapServerOptions = {}): Promise<ImapS
       changed.notify()
     },
   }
-  const onConnection = (socket: Socket): void => {
-    sockets.add(socket)
-    socket.once('close', () => {
-      sockets.delete(socket)
-      changed.notify()
-    })
-    socket.setNoDelay(true)
-    connections += 1
-    if (o.connectionsMax !== undefined && sockets.size > o.connectionsMax) {
-      socket.on('error', () => socket.destroy())
-      socket.end('* BYE [UNAVAILABLE] Too many simultaneous connections.\r\n')
-      return
-    }
-    open.add(serveImapConnection(socket, connections, settings))
-  }
-  const server = createServer({ allowHalfOpen: true }, onConnection)
-  const port = await listen(server, o.port ?? 0, host)
+  const listener = await createMailListener({
+    host,
+    port: o.port,
+    connectionsMax: o.connectionsMax,
+    refusal: '* BYE [UNAVAILABLE] Too many simultaneous connections.',
+    serve: (socket, connection) => open.add(serveImapConnection(socket, connection, settings)),
+    onClosed: changed.notify,
+  })
   const first = Object.keys(auth.users)[0] ?? 'ada@example.com'
 
   const self: ImapServer = {
     host,
-    port,
+    port: listener.port,
     get connections() {
-      return connections
+      return listener.connections
     },
     get logins() {
       return logins
     },
     get openConnections() {
-      return sockets.size
+      return listener.openConnections
     },
     get idleConnections() {
       return [...open].filter(({ isIdle }) => isIdle).length
@@ -161,24 +150,12 @@ export async function createImapServer(o: ImapServerOptions = {}): Promise<ImapS
       changed.until(() => isMet(self), {
         timeoutMs,
         describe: () =>
-          `condition not met; ${connections} connections, ${logins} logins, commands: ${JSON.stringify(Object.fromEntries(counts))}`,
+          `condition not met; ${listener.connections} connections, ${logins} logins, commands: ${JSON.stringify(Object.fromEntries(counts))}`,
       }),
     async close() {
       changed.close('the IMAP server was closed')
-      for (const socket of sockets) socket.destroy()
-      await new Promise<void>((resolve) => server.close(() => resolve()))
+      await listener.close()
     },
   }
   return self
-}
-
-function listen(server: Server, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
-  })
 }
