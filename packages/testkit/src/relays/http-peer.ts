@@ -3,8 +3,9 @@
  * book or, where a script says so, otherwise.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { giveAnswer, type HttpAnswer } from '../http-answer.ts'
+import { listen } from '../listen.ts'
 import { createSignal } from '../signal.ts'
 
 export interface PeerRequest {
@@ -100,8 +101,7 @@ export async function createHttpPeer(
     socket.on('error', () => socket.destroy())
     socket.once('close', () => sockets.delete(socket))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
 
   return {
     origin: `http://127.0.0.1:${port}`,
