@@ -91,22 +91,9 @@ export function createCaller<Shape extends CallbackShape>(
   }
 
   const postTo: Caller<Shape>['postTo'] = async (manner, events, shape = {}) => {
-    const arranged = shape.arrange?.(events) ?? events
-    const made = divide(arranged, shape.batchMax ?? arranged.length).map((some) => ({
-      id: randomUUID(),
-      events: some,
-      attempts: [] as CallbackAttempt[],
-      isAccepted: false,
-    }))
+    const made = divide(shape.arrange?.(events) ?? events, shape.batchMax).map(newBatch)
     batches.push(...made)
-    const queue = [...made]
-    const server = async (): Promise<void> => {
-      for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
-        for (let times = 0; times <= (shape.repeats ?? 0); times += 1)
-          await deliver(batch, manner, shape)
-      }
-    }
-    await during(() => Promise.all(Array.from({ length: shape.parallel ?? 1 }, server)))
+    await during(() => deliverAll(made, { manner, shape, closing: closing.signal }))
     return made
   }
 
@@ -115,59 +102,6 @@ export function createCaller<Shape extends CallbackShape>(
     if (manner === undefined) throw new Error('no webhook is registered')
     return postTo(manner, o?.events ?? gathered.splice(0), o)
   }
-
-  const deliver = async (
-    batch: {
-      id: string
-      events: readonly unknown[]
-      attempts: CallbackAttempt[]
-      isAccepted: boolean
-    },
-    manner: CallbackManner,
-    shape: CallbackShape,
-  ): Promise<void> => {
-    const body = manner.write(batch.events)
-    const attemptsMax = shape.attemptsMax ?? manner.attemptsMax
-    for (let attempt = 1; attempt <= attemptsMax && !closing.signal.aborted; attempt += 1) {
-      const result = await request(batch.id, body, manner, shape)
-      batch.attempts.push(result)
-      if (result.status !== undefined && manner.isAccepted(result.status)) {
-        batch.isAccepted = true
-        return
-      }
-      if (attempt < attemptsMax) await pause((shape.retryDelayMs ?? 25) * 2 ** (attempt - 1))
-    }
-  }
-
-  const request = async (
-    id: string,
-    body: string,
-    manner: CallbackManner,
-    shape: CallbackShape,
-  ): Promise<CallbackAttempt> => {
-    try {
-      const response = await fetch(shape.target ?? manner.url, {
-        method: 'POST',
-        headers: withChanges(manner.headers(body, id), shape.headers ?? {}),
-        body: shape.tamper?.(body) ?? body,
-        redirect: 'manual',
-        signal: AbortSignal.any([closing.signal, AbortSignal.timeout(manner.timeoutMs)]),
-      })
-      await response.arrayBuffer()
-      return { status: response.status }
-    } catch (error) {
-      return { status: undefined, error: String(error) }
-    }
-  }
-
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      closing.signal.addEventListener('abort', () => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
 
   return {
     batches,
@@ -203,7 +137,81 @@ export function createCaller<Shape extends CallbackShape>(
   }
 }
 
-function divide(events: readonly unknown[], size: number): (readonly unknown[])[] {
+interface Batch extends CallbackBatch {
+  readonly attempts: CallbackAttempt[]
+  isAccepted: boolean
+}
+
+interface Way {
+  readonly manner: CallbackManner
+  readonly shape: CallbackShape
+  /** Ends what is under way, and all waiting. */
+  readonly closing: AbortSignal
+}
+
+function newBatch(events: readonly unknown[]): Batch {
+  return { id: randomUUID(), events, attempts: [], isAccepted: false }
+}
+
+async function deliverAll(batches: readonly Batch[], way: Way): Promise<void> {
+  const { repeats = 0, parallel = 1 } = way.shape
+  const queue = [...batches]
+  const server = async (): Promise<void> => {
+    for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+      for (let times = 0; times <= repeats; times += 1) await deliver(batch, way)
+    }
+  }
+  await Promise.all(Array.from({ length: parallel }, server))
+}
+
+/** Until it is accepted or given up. */
+async function deliver(batch: Batch, way: Way): Promise<void> {
+  const { manner, shape, closing } = way
+  const body = manner.write(batch.events)
+  const attemptsMax = shape.attemptsMax ?? manner.attemptsMax
+  for (let attempt = 1; attempt <= attemptsMax && !closing.aborted; attempt += 1) {
+    const result = await request(batch.id, body, way)
+    batch.attempts.push(result)
+    if (result.status !== undefined && manner.isAccepted(result.status)) {
+      batch.isAccepted = true
+      return
+    }
+    if (attempt < attemptsMax) await pause((shape.retryDelayMs ?? 25) * 2 ** (attempt - 1), closing)
+  }
+}
+
+async function request(
+  id: string,
+  body: string,
+  { manner, shape, closing }: Way,
+): Promise<CallbackAttempt> {
+  try {
+    const response = await fetch(shape.target ?? manner.url, {
+      method: 'POST',
+      headers: withChanges(manner.headers(body, id), shape.headers ?? {}),
+      body: shape.tamper?.(body) ?? body,
+      redirect: 'manual',
+      signal: AbortSignal.any([closing, AbortSignal.timeout(manner.timeoutMs)]),
+    })
+    await response.arrayBuffer()
+    return { status: response.status }
+  } catch (error) {
+    return { status: undefined, error: String(error) }
+  }
+}
+
+/** Ends early when it is aborted. */
+function pause(ms: number, closing: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    closing.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+function divide(events: readonly unknown[], size = events.length): (readonly unknown[])[] {
   if (events.length === 0) return [events]
   const parts: (readonly unknown[])[] = []
   for (let at = 0; at < events.length; at += size) parts.push(events.slice(at, at + size))
