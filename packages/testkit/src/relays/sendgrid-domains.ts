@@ -72,120 +72,141 @@ interface Asked {
   readonly custom_dkim_selector?: string
 }
 
+/** The authenticated domains of one account, and how they are judged. */
+interface Account {
+  readonly dns: DnsLook | undefined
+  readonly domains: Map<number, Changeable>
+  /** Of other accounts. */
+  readonly foreign: Set<string>
+  lastId: number
+  verification: SendGridVerification | undefined
+}
+
 export function createSendGridDomains(dns: DnsLook | undefined): SendGridDomains {
   const domains = new Map<number, Changeable>()
   const foreign = new Set<string>()
-  let lastId = 302_182
-  let verification: SendGridVerification | undefined
-
-  const make = (asked: Asked): Changeable => {
-    lastId += 1
-    const { domain, automatic_security: isAutomatic = true } = asked
-    const subdomain = asked.subdomain ?? `em${lastId}`
-    const made: Changeable = {
-      id: lastId,
-      domain,
-      subdomain,
-      ips: asked.ips ?? [],
-      isDefault: asked.default ?? false,
-      isAutomatic,
-      isCustomSpf: asked.custom_spf ?? false,
-      valid: false,
-      dns: isAutomatic
-        ? automaticRecords(domain, subdomain, asked.custom_dkim_selector)
-        : manualRecords(domain, subdomain, asked.custom_dkim_selector),
-    }
-    domains.set(lastId, made)
-    return made
+  const account: Account = {
+    ...{ dns, domains, foreign },
+    lastId: 302_182,
+    verification: undefined,
   }
-
-  const create = (body: unknown): PeerReply => {
-    const problems = findProblems(body, createShape)
-    if (problems.length > 0) return sendGridError(400, ...problems.map(toSendGridError))
-    const asked = body as Asked
-    const refused = (message: string, field: string) => sendGridError(400, { message, field })
-    if (!isDomainName(asked.domain)) return refused('the domain is not valid', 'domain')
-    if (asked.subdomain !== undefined && !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i.test(asked.subdomain))
-      return refused('the subdomain is not valid', 'subdomain')
-    const selector = asked.custom_dkim_selector
-    if (selector !== undefined && !/^[a-z0-9]{1,3}$/i.test(selector))
-      return refused('a selector has up to three letters or numbers', 'custom_dkim_selector')
-    if (asked.custom_spf === true && asked.automatic_security !== false)
-      return refused('custom_spf needs manual security', 'custom_spf')
-    if (foreign.has(asked.domain) || [...domains.values()].some((one) => isSame(one, asked)))
-      return refused('an authenticated domain already exists for this URL', 'domain')
-    return { status: 201, json: shown(make(asked)) }
-  }
-
-  const validate = async (own: Changeable): Promise<PeerReply> => {
-    const said = verification?.(own)
-    if (said === 'fails')
-      return sendGridError(500, { message: 'internal error getting CNAME', field: null })
-    const reasons: Record<string, string> = { ...said }
-    if (verification === undefined && dns !== undefined) {
-      for (const [name, one] of Object.entries(own.dns)) {
-        const reason = await findReason(dns, one)
-        if (reason === 'fails')
-          return sendGridError(500, {
-            message: `internal error getting ${one.type.toUpperCase()}`,
-            field: null,
-          })
-        if (reason !== undefined) reasons[name] = reason
-      }
-    }
-    own.dns = Object.fromEntries(
-      Object.entries(own.dns).map(([name, one]) => [
-        name,
-        { ...one, valid: reasons[name] === undefined },
-      ]),
-    )
-    own.valid = Object.keys(reasons).length === 0
-    const results = Object.keys(own.dns).map((name) => [
-      name,
-      { valid: reasons[name] === undefined, reason: reasons[name] ?? null },
-    ])
-    return {
-      status: 200,
-      json: { id: own.id, valid: own.valid, validation_results: Object.fromEntries(results) },
-    }
-  }
-
-  const find = (domain: string) =>
-    [...domains.values()].find((one) => one.domain === domain.toLowerCase())
-
   return {
     get all() {
       return [...domains.values()]
     },
-    find,
+    find: (domain) => [...domains.values()].find((one) => one.domain === domain.toLowerCase()),
     isVerified: (domain) => [...domains.values()].some((one) => one.domain === domain && one.valid),
     add(domain, { valid = true } = {}) {
-      return Object.assign(make({ domain }), { valid })
+      return Object.assign(make(account, { domain }), { valid })
     },
     addForeign: (domain) => void foreign.add(domain),
     setVerification(next) {
-      verification = next
+      account.verification = next
     },
-    async handle({ method, json, query }, [id, action, ...more]) {
-      if (id === undefined) {
-        if (method === 'POST') return create(json)
-        if (method !== 'GET') return SENDGRID.methodNotAllowed
-        const wanted = query.get('domain')
-        const found = [...domains.values()].filter(
-          (one) => wanted === null || one.domain === wanted,
-        )
-        return { status: 200, json: found.map(shown) }
-      }
+    async handle(request, [id, ...rest]) {
+      if (id === undefined) return handleAll(account, request)
       const own = domains.get(Number(id))
-      if (own === undefined || more.length > 0) return SENDGRID.notFound
-      if (action === 'validate')
-        return method === 'POST' ? validate(own) : SENDGRID.methodNotAllowed
-      if (action !== undefined) return SENDGRID.notFound
-      if (method === 'GET') return { status: 200, json: shown(own) }
-      if (method !== 'DELETE') return SENDGRID.methodNotAllowed
-      domains.delete(own.id)
-      return { status: 204 }
+      return own === undefined ? SENDGRID.notFound : handleOne(account, own, request, rest)
     },
+  }
+}
+
+function handleAll(account: Account, { method, json, query }: PeerRequest): PeerReply {
+  if (method === 'POST') return create(account, json)
+  if (method !== 'GET') return SENDGRID.methodNotAllowed
+  const wanted = query.get('domain')
+  const all = [...account.domains.values()]
+  const found = all.filter((one) => wanted === null || one.domain === wanted)
+  return { status: 200, json: found.map(shown) }
+}
+
+async function handleOne(
+  account: Account,
+  own: Changeable,
+  { method }: PeerRequest,
+  [action, ...more]: readonly string[],
+): Promise<PeerReply> {
+  if (more.length > 0) return SENDGRID.notFound
+  if (action === 'validate')
+    return method === 'POST' ? validate(account, own) : SENDGRID.methodNotAllowed
+  if (action !== undefined) return SENDGRID.notFound
+  if (method === 'GET') return { status: 200, json: shown(own) }
+  if (method !== 'DELETE') return SENDGRID.methodNotAllowed
+  account.domains.delete(own.id)
+  return { status: 204 }
+}
+
+function make(account: Account, asked: Asked): Changeable {
+  account.lastId += 1
+  const id = account.lastId
+  const { domain, automatic_security: isAutomatic = true } = asked
+  const subdomain = asked.subdomain ?? `em${id}`
+  const made: Changeable = {
+    id,
+    domain,
+    subdomain,
+    ips: asked.ips ?? [],
+    isDefault: asked.default ?? false,
+    isAutomatic,
+    isCustomSpf: asked.custom_spf ?? false,
+    valid: false,
+    dns: isAutomatic
+      ? automaticRecords(domain, subdomain, asked.custom_dkim_selector)
+      : manualRecords(domain, subdomain, asked.custom_dkim_selector),
+  }
+  account.domains.set(id, made)
+  return made
+}
+
+function create(account: Account, body: unknown): PeerReply {
+  const { domains, foreign } = account
+  const problems = findProblems(body, createShape)
+  if (problems.length > 0) return sendGridError(400, ...problems.map(toSendGridError))
+  const asked = body as Asked
+  const refused = (message: string, field: string) => sendGridError(400, { message, field })
+  if (!isDomainName(asked.domain)) return refused('the domain is not valid', 'domain')
+  if (asked.subdomain !== undefined && !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i.test(asked.subdomain))
+    return refused('the subdomain is not valid', 'subdomain')
+  const selector = asked.custom_dkim_selector
+  if (selector !== undefined && !/^[a-z0-9]{1,3}$/i.test(selector))
+    return refused('a selector has up to three letters or numbers', 'custom_dkim_selector')
+  if (asked.custom_spf === true && asked.automatic_security !== false)
+    return refused('custom_spf needs manual security', 'custom_spf')
+  if (foreign.has(asked.domain) || [...domains.values()].some((one) => isSame(one, asked)))
+    return refused('an authenticated domain already exists for this URL', 'domain')
+  return { status: 201, json: shown(make(account, asked)) }
+}
+
+async function validate({ dns, verification }: Account, own: Changeable): Promise<PeerReply> {
+  const failed = (type: string) =>
+    sendGridError(500, { message: `internal error getting ${type}`, field: null })
+  const said = verification?.(own)
+  if (said === 'fails') return failed('CNAME')
+  const reasons: Record<string, string> = { ...said }
+  if (verification === undefined && dns !== undefined) {
+    for (const [name, one] of Object.entries(own.dns)) {
+      const reason = await findReason(dns, one)
+      if (reason === 'fails') return failed(one.type.toUpperCase())
+      if (reason !== undefined) reasons[name] = reason
+    }
+  }
+  return noteReasons(own, reasons)
+}
+
+/** Records without a reason are valid. */
+function noteReasons(own: Changeable, reasons: Readonly<Record<string, string>>): PeerReply {
+  const isValid = (name: string) => reasons[name] === undefined
+  own.dns = Object.fromEntries(
+    Object.entries(own.dns).map(([name, one]) => [name, { ...one, valid: isValid(name) }]),
+  )
+  own.valid = Object.keys(reasons).length === 0
+  const results = Object.keys(own.dns).map((name) => [
+    name,
+    { valid: isValid(name), reason: reasons[name] ?? null },
+  ])
+  return {
+    status: 200,
+    json: { id: own.id, valid: own.valid, validation_results: Object.fromEntries(results) },
   }
 }
 

@@ -70,6 +70,17 @@ export function findProblems(value: unknown, shape: Shape, path = ''): ShapeProb
   }
 }
 
+/** Where unknown fields mean nothing: the first problem but these, whose paths are told. */
+export function findBroken(
+  value: unknown,
+  shape: Shape,
+  onIgnored: (paths: readonly string[]) => void,
+): ShapeProblem | undefined {
+  const problems = findProblems(value, shape)
+  onIgnored(problems.filter(({ kind }) => kind === 'unknown').map(({ path }) => path))
+  return problems.find(({ kind }) => kind !== 'unknown')
+}
+
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

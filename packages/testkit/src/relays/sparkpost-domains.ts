@@ -7,7 +7,7 @@ import { type DkimKeyPair, dkimRecordProblem, generateDkimKeys, isDkimPair } fro
 import type { DnsLook } from './dns-look.ts'
 import { isDomainName } from './facts.ts'
 import type { PeerReply, PeerRequest } from './http-peer.ts'
-import { BOOLEAN, findProblems, INTEGER, record, STRING } from './shapes.ts'
+import { BOOLEAN, findBroken, INTEGER, record, type Shape, STRING } from './shapes.ts'
 import { isInvalid, isMissing, notFound, sparkPostError } from './sparkpost-errors.ts'
 
 export type SparkPostStatus = 'unverified' | 'pending' | 'invalid' | 'valid'
@@ -46,6 +46,7 @@ export interface SparkPostDomains {
 type Changeable = { -readonly [K in keyof SparkPostDomain]: SparkPostDomain[K] }
 type Dkim = SparkPostDomain['dkim']
 
+const SIGNED_HEADERS = 'from:to:subject:date'
 const CNAME_TARGETS = ['sparkpostmail.com', 'eu.sparkpostmail.com']
 const keyFields = {
   signing_domain: STRING,
@@ -86,198 +87,270 @@ const updateShape = record({
   is_default_bounce_domain: BOOLEAN,
 })
 
+/** The sending domains of one account, and how they are judged. */
+interface Account {
+  readonly dns: DnsLook | undefined
+  readonly onIgnored: (paths: readonly string[]) => void
+  readonly domains: Map<string, Changeable>
+  /** Of other accounts. */
+  readonly foreign: Set<string>
+  /** One pair for all that are generated: making it takes long. */
+  generated: DkimKeyPair | undefined
+  verification: SparkPostVerification | undefined
+}
+
 export function createSparkPostDomains(
   dns: DnsLook | undefined,
   onIgnored: (paths: readonly string[]) => void,
 ): SparkPostDomains {
   const domains = new Map<string, Changeable>()
   const foreign = new Set<string>()
-  let generated: DkimKeyPair | undefined
-  let verification: SparkPostVerification | undefined
-
-  const check = (body: unknown, shape: typeof createShape): PeerReply | undefined => {
-    const problems = findProblems(body, shape)
-    onIgnored(problems.filter(({ kind }) => kind === 'unknown').map(({ path }) => path))
-    const broken = problems.find(({ kind }) => kind !== 'unknown')
-    if (broken === undefined) return undefined
-    return broken.kind === 'missing'
-      ? isMissing(`${broken.path} is required`)
-      : isInvalid(`${broken.path} must be ${broken.expected}, not ${broken.given}`)
+  const account: Account = {
+    ...{ dns, onIgnored, domains, foreign },
+    generated: undefined,
+    verification: undefined,
   }
-  const make = (domain: string, dkim: Dkim, shared: boolean): Changeable => {
-    const made: Changeable = {
-      domain,
-      dkim,
-      dkimStatus: 'unverified',
-      cnameStatus: 'unverified',
-      isBlocked: false,
-      sharedWithSubaccounts: shared,
-    }
-    domains.set(domain, made)
-    return made
-  }
-  /** One pair for all that are generated: making it takes long. */
-  const generate = (domain: string): Dkim => {
-    generated ??= generateDkimKeys(2048)
-    const { privateKey, publicKey } = generated
-    const selector = `scph${String(domains.size + 1).padStart(4, '0')}`
-    return { selector, private: privateKey, public: publicKey, signing_domain: domain }
-  }
-
-  const create = (body: unknown): PeerReply => {
-    const refusal = check(body, createShape)
-    if (refusal !== undefined) return refusal
-    const asked = body as {
-      domain: string
-      dkim?: Dkim
-      generate_dkim?: boolean
-      shared_with_subaccounts?: boolean
-      tracking_domain?: string
-    }
-    const domain = asked.domain.toLowerCase()
-    if (!isDomainName(domain)) return isInvalid(`not a domain: ${asked.domain}`)
-    if (asked.tracking_domain !== undefined) return noTrackingDomain(asked.tracking_domain)
-    if (foreign.has(domain))
-      return sparkPostError(
-        400,
-        '7004',
-        'Domain in use by another account',
-        'Please contact support to check about this org-domain availability.',
-      )
-    if (domains.has(domain))
-      return sparkPostError(409, '1602', 'resource conflict', `Domain '${domain}' already exists`)
-    // By default it makes keys of its own, whatever it is given.
-    const generates = asked.generate_dkim !== false
-    const given = asked.dkim
-    if (!generates && given === undefined) return isMissing('dkim is required')
-    const problem = generates || given === undefined ? undefined : findKeyProblem(given)
-    if (problem !== undefined) return problem
-    const dkim =
-      generates || given === undefined
-        ? generate(domain)
-        : { ...given, signing_domain: given.signing_domain ?? domain }
-    make(domain, dkim, asked.shared_with_subaccounts ?? false)
-    const shown = { ...withoutPrivate(dkim), headers: 'from:to:subject:date' }
-    return {
-      status: 200,
-      json: {
-        results: {
-          message: 'Successfully Created domain.',
-          domain,
-          ...(generates ? { dkim: shown } : {}),
-        },
-      },
-    }
-  }
-
-  const verify = async (own: Changeable, body: unknown): Promise<PeerReply> => {
-    const refusal = check(body, verifyShape)
-    if (refusal !== undefined) return refusal
-    const { dkim_verify: dkim = false, cname_verify: cname = false } = body as {
-      dkim_verify?: boolean
-      cname_verify?: boolean
-    }
-    const shown: Record<string, string> = {}
-    if (verification !== undefined || dns === undefined) {
-      const found = verification?.(own, { dkim, cname }) ?? { dkim: 'valid', cname: 'valid' }
-      if (dkim) own.dkimStatus = found.dkim ?? own.dkimStatus
-      if (cname) own.cnameStatus = found.cname ?? own.cnameStatus
-      if (dkim && found.error !== undefined) shown.dkim_error = found.error
-    } else {
-      if (dkim) {
-        const found = await lookForDkim(dns, own.domain, own.dkim)
-        own.dkimStatus = found.problem === undefined ? 'valid' : 'invalid'
-        if (found.record !== undefined) shown.dkim_record = found.record
-        if (found.problem !== undefined) shown.dkim_error = found.problem
-      }
-      if (cname) {
-        const targets = await dns.cname(own.domain)
-        own.cnameStatus = targets.some((one) => CNAME_TARGETS.includes(one)) ? 'valid' : 'invalid'
-        if (targets[0] !== undefined) shown.cname_record = targets[0]
-        if (own.cnameStatus === 'invalid') shown.cname_error = 'CNAME record not found'
-      }
-    }
-    return {
-      status: 200,
-      json: { results: { ...statusOf(own), ...(dkim || cname ? { dns: shown } : {}) } },
-    }
-  }
-
-  const update = async (own: Changeable, body: unknown): Promise<PeerReply> => {
-    const refusal = check(body, updateShape)
-    if (refusal !== undefined) return refusal
-    const asked = body as {
-      dkim?: Dkim
-      shared_with_subaccounts?: boolean
-      tracking_domain?: string
-    }
-    if (asked.tracking_domain !== undefined && asked.tracking_domain !== '')
-      return noTrackingDomain(asked.tracking_domain)
-    if (asked.dkim !== undefined) {
-      const next = { ...asked.dkim, signing_domain: asked.dkim.signing_domain ?? own.domain }
-      const problem = findKeyProblem(next)
-      if (problem !== undefined) return problem
-      const isScripted = verification !== undefined || dns === undefined
-      const found = isScripted
-        ? verification?.({ ...own, dkim: next }, { dkim: true, cname: false })
-        : undefined
-      const error = isScripted
-        ? (found?.dkim ?? 'valid') === 'valid'
-          ? undefined
-          : (found?.error ?? 'no such record')
-        : (await lookForDkim(dns, own.domain, next)).problem
-      if (error !== undefined)
-        return sparkPostError(
-          400,
-          '1404',
-          'request to remote endpoint failed',
-          `Unable to verify DKIM record of ${own.domain}. DNS DKIM query error: ${error}`,
-        )
-      own.dkim = next
-      own.dkimStatus = 'valid'
-    }
-    own.sharedWithSubaccounts = asked.shared_with_subaccounts ?? own.sharedWithSubaccounts
-    return {
-      status: 200,
-      json: { results: { message: 'Successfully Updated Domain.', domain: own.domain } },
-    }
-  }
-
   return {
     get all() {
       return [...domains.values()]
     },
     find: (domain) => domains.get(domain.toLowerCase()),
     add(domain, changes = {}) {
-      const made = make(domain, changes.dkim ?? standInKeys(domain), false)
+      const made = make(account, domain, changes.dkim ?? standInKeys(domain), false)
       return Object.assign(made, { dkimStatus: 'valid', ...changes })
     },
     addForeign: (domain) => void foreign.add(domain),
     setVerification(next) {
-      verification = next
+      account.verification = next
     },
-    async handle(request, [name, action, ...more]) {
-      const { method, json } = request
-      if (name === undefined) {
-        if (method === 'POST') return create(json)
-        if (method !== 'GET') return NO_METHOD
-        return { status: 200, json: { results: [...domains.values()].map(listed) } }
-      }
+    async handle(request, [name, ...rest]) {
+      if (name === undefined) return handleAll(account, request)
       const own = domains.get(name)
       if (own === undefined) return notFound(`Domain '${name}' does not exist`)
-      if (more.length > 0 || (action !== undefined && action !== 'verify')) return NO_URI
-      if (action === 'verify') return method === 'POST' ? verify(own, json) : NO_METHOD
-      if (method === 'PUT') return update(own, json)
-      if (method === 'GET') {
-        const dkim = { ...withoutPrivate(own.dkim), headers: 'from:to:subject:date' }
-        const { domain: _name, ...rest } = listed(own)
-        return { status: 200, json: { results: { ...rest, dkim } } }
-      }
-      if (method !== 'DELETE') return NO_METHOD
-      domains.delete(name)
-      return { status: 204 }
+      return handleOne(account, own, request, rest)
     },
   }
+}
+
+function handleAll(account: Account, { method, json }: PeerRequest): PeerReply {
+  if (method === 'POST') return create(account, json)
+  if (method !== 'GET') return NO_METHOD
+  return { status: 200, json: { results: [...account.domains.values()].map(listed) } }
+}
+
+async function handleOne(
+  account: Account,
+  own: Changeable,
+  { method, json }: PeerRequest,
+  [action, ...more]: readonly string[],
+): Promise<PeerReply> {
+  if (more.length > 0 || (action !== undefined && action !== 'verify')) return NO_URI
+  if (action === 'verify') return method === 'POST' ? verify(account, own, json) : NO_METHOD
+  if (method === 'PUT') return update(account, own, json)
+  if (method === 'GET') {
+    const dkim = { ...withoutPrivate(own.dkim), headers: SIGNED_HEADERS }
+    const { domain: _name, ...rest } = listed(own)
+    return { status: 200, json: { results: { ...rest, dkim } } }
+  }
+  if (method !== 'DELETE') return NO_METHOD
+  account.domains.delete(own.domain)
+  return { status: 204 }
+}
+
+function create(account: Account, body: unknown): PeerReply {
+  const refusal = check(account, body, createShape)
+  if (refusal !== undefined) return refusal
+  const asked = body as AskedDomain
+  const domain = asked.domain.toLowerCase()
+  const problem = findDomainProblem(account, domain, asked) ?? findGivenKeyProblem(asked)
+  if (problem !== undefined) return problem
+  const given = givenKeys(asked)
+  const dkim =
+    given === undefined
+      ? generate(account, domain)
+      : { ...given, signing_domain: given.signing_domain ?? domain }
+  make(account, domain, dkim, asked.shared_with_subaccounts ?? false)
+  const shown = { ...withoutPrivate(dkim), headers: SIGNED_HEADERS }
+  return {
+    status: 200,
+    json: {
+      results: {
+        message: 'Successfully Created domain.',
+        domain,
+        ...(given === undefined ? { dkim: shown } : {}),
+      },
+    },
+  }
+}
+
+interface AskedDomain {
+  readonly domain: string
+  readonly dkim?: Dkim
+  readonly generate_dkim?: boolean
+  readonly shared_with_subaccounts?: boolean
+  readonly tracking_domain?: string
+}
+
+function findDomainProblem(
+  { domains, foreign }: Account,
+  domain: string,
+  asked: AskedDomain,
+): PeerReply | undefined {
+  if (!isDomainName(domain)) return isInvalid(`not a domain: ${asked.domain}`)
+  if (asked.tracking_domain !== undefined) return noTrackingDomain(asked.tracking_domain)
+  if (foreign.has(domain))
+    return sparkPostError(
+      400,
+      '7004',
+      'Domain in use by another account',
+      'Please contact support to check about this org-domain availability.',
+    )
+  if (domains.has(domain))
+    return sparkPostError(409, '1602', 'resource conflict', `Domain '${domain}' already exists`)
+  return undefined
+}
+
+/** By default it makes keys of its own, whatever it is given. */
+function givenKeys({ dkim, generate_dkim }: AskedDomain): Dkim | undefined {
+  return generate_dkim === false ? dkim : undefined
+}
+
+function findGivenKeyProblem(asked: AskedDomain): PeerReply | undefined {
+  if (asked.generate_dkim !== false) return undefined
+  return asked.dkim === undefined ? isMissing('dkim is required') : findKeyProblem(asked.dkim)
+}
+
+async function verify(account: Account, own: Changeable, body: unknown): Promise<PeerReply> {
+  const refusal = check(account, body, verifyShape)
+  if (refusal !== undefined) return refusal
+  const { dkim_verify: dkim = false, cname_verify: cname = false } = body as {
+    dkim_verify?: boolean
+    cname_verify?: boolean
+  }
+  const { dns, verification } = account
+  const shown =
+    verification !== undefined || dns === undefined
+      ? verifyAsTold(verification, own, { dkim, cname })
+      : {
+          ...(dkim ? await verifyDkim(dns, own) : {}),
+          ...(cname ? await verifyCname(dns, own) : {}),
+        }
+  return {
+    status: 200,
+    json: { results: { ...statusOf(own), ...(dkim || cname ? { dns: shown } : {}) } },
+  }
+}
+
+/** What an answer shows of the records. */
+type ShownRecords = Readonly<Record<string, string>>
+
+function verifyAsTold(
+  verification: SparkPostVerification | undefined,
+  own: Changeable,
+  { dkim, cname }: { readonly dkim: boolean; readonly cname: boolean },
+): ShownRecords {
+  const found = verification?.(own, { dkim, cname }) ?? { dkim: 'valid', cname: 'valid' }
+  if (dkim) own.dkimStatus = found.dkim ?? own.dkimStatus
+  if (cname) own.cnameStatus = found.cname ?? own.cnameStatus
+  return dkim && found.error !== undefined ? { dkim_error: found.error } : {}
+}
+
+async function verifyDkim(dns: DnsLook, own: Changeable): Promise<ShownRecords> {
+  const found = await lookForDkim(dns, own.domain, own.dkim)
+  own.dkimStatus = found.problem === undefined ? 'valid' : 'invalid'
+  return {
+    ...(found.record === undefined ? {} : { dkim_record: found.record }),
+    ...(found.problem === undefined ? {} : { dkim_error: found.problem }),
+  }
+}
+
+async function verifyCname(dns: DnsLook, own: Changeable): Promise<ShownRecords> {
+  const targets = await dns.cname(own.domain)
+  own.cnameStatus = targets.some((one) => CNAME_TARGETS.includes(one)) ? 'valid' : 'invalid'
+  return {
+    ...(targets[0] === undefined ? {} : { cname_record: targets[0] }),
+    ...(own.cnameStatus === 'invalid' ? { cname_error: 'CNAME record not found' } : {}),
+  }
+}
+
+async function update(account: Account, own: Changeable, body: unknown): Promise<PeerReply> {
+  const refusal = check(account, body, updateShape)
+  if (refusal !== undefined) return refusal
+  const asked = body as {
+    dkim?: Dkim
+    shared_with_subaccounts?: boolean
+    tracking_domain?: string
+  }
+  if (asked.tracking_domain !== undefined && asked.tracking_domain !== '')
+    return noTrackingDomain(asked.tracking_domain)
+  const problem = asked.dkim && (await changeKeys(account, own, asked.dkim))
+  if (problem !== undefined) return problem
+  own.sharedWithSubaccounts = asked.shared_with_subaccounts ?? own.sharedWithSubaccounts
+  return {
+    status: 200,
+    json: { results: { message: 'Successfully Updated Domain.', domain: own.domain } },
+  }
+}
+
+/** New keys are taken once their record is there. */
+async function changeKeys(
+  account: Account,
+  own: Changeable,
+  dkim: Dkim,
+): Promise<PeerReply | undefined> {
+  const next = { ...dkim, signing_domain: dkim.signing_domain ?? own.domain }
+  const problem = findKeyProblem(next)
+  if (problem !== undefined) return problem
+  const error = await findRecordProblem(account, own, next)
+  if (error !== undefined)
+    return sparkPostError(
+      400,
+      '1404',
+      'request to remote endpoint failed',
+      `Unable to verify DKIM record of ${own.domain}. DNS DKIM query error: ${error}`,
+    )
+  own.dkim = next
+  own.dkimStatus = 'valid'
+  return undefined
+}
+
+async function findRecordProblem(
+  { dns, verification }: Account,
+  own: Changeable,
+  dkim: Dkim,
+): Promise<string | undefined> {
+  if (verification === undefined && dns !== undefined)
+    return (await lookForDkim(dns, own.domain, dkim)).problem
+  const found = verification?.({ ...own, dkim }, { dkim: true, cname: false })
+  return (found?.dkim ?? 'valid') === 'valid' ? undefined : (found?.error ?? 'no such record')
+}
+
+function check({ onIgnored }: Account, body: unknown, shape: Shape): PeerReply | undefined {
+  const broken = findBroken(body, shape, onIgnored)
+  if (broken === undefined) return undefined
+  return broken.kind === 'missing'
+    ? isMissing(`${broken.path} is required`)
+    : isInvalid(`${broken.path} must be ${broken.expected}, not ${broken.given}`)
+}
+
+function make({ domains }: Account, domain: string, dkim: Dkim, shared: boolean): Changeable {
+  const made: Changeable = {
+    domain,
+    dkim,
+    dkimStatus: 'unverified',
+    cnameStatus: 'unverified',
+    isBlocked: false,
+    sharedWithSubaccounts: shared,
+  }
+  domains.set(domain, made)
+  return made
+}
+
+function generate(account: Account, domain: string): Dkim {
+  account.generated ??= generateDkimKeys(2048)
+  const { privateKey, publicKey } = account.generated
+  const selector = `scph${String(account.domains.size + 1).padStart(4, '0')}`
+  return { selector, private: privateKey, public: publicKey, signing_domain: domain }
 }
 
 const NO_URI = sparkPostError(404, '1101', 'invalid URI')
