@@ -48,11 +48,11 @@ export type { SendGridStep } from './relays/sendgrid-events.ts'
 export type { SendGridMail } from './relays/sendgrid-mail.ts'
 export {
   createSendGridServer,
-  type SendGridCallbackShape,
   type SendGridFate,
   type SendGridServer,
   type SendGridServerOptions,
 } from './relays/sendgrid-server.ts'
+export type { SendGridCallbackShape } from './relays/sendgrid-webhooks.ts'
 export type { SparkPostDomain, SparkPostVerification } from './relays/sparkpost-domains.ts'
 export { SPARKPOST } from './relays/sparkpost-errors.ts'
 export type { SparkPostStep } from './relays/sparkpost-events.ts'
@@ -61,9 +61,9 @@ export {
   type SparkPostFate,
   type SparkPostServer,
   type SparkPostServerOptions,
-  type SparkPostWebhook,
 } from './relays/sparkpost-server.ts'
 export type { SparkPostMail } from './relays/sparkpost-transmission.ts'
+export type { SparkPostWebhook } from './relays/sparkpost-webhooks.ts'
 export { createSignal, type Signal } from './signal.ts'
 export type { SmtpConnectionRecord, SmtpFact, SmtpTransaction } from './smtp-facts.ts'
 export {

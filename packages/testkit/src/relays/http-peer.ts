@@ -131,6 +131,11 @@ export async function createHttpPeer(
   }
 }
 
+export function isJsonType({ headers }: PeerRequest): boolean {
+  const [type = ''] = String(headers['content-type'] ?? '').split(';', 1)
+  return type.trim().toLowerCase() === 'application/json'
+}
+
 function saysNothing({ status, ending, endless }: ScriptedAnswer): boolean {
   return status === undefined && ending === undefined && endless === undefined
 }

@@ -8,7 +8,14 @@ import type { DnsLook } from './dns-look.ts'
 import { isDomainName } from './facts.ts'
 import type { PeerReply, PeerRequest } from './http-peer.ts'
 import { BOOLEAN, findBroken, INTEGER, record, type Shape, STRING } from './shapes.ts'
-import { isInvalid, isMissing, notFound, sparkPostError } from './sparkpost-errors.ts'
+import {
+  isInvalid,
+  isMissing,
+  NO_METHOD,
+  NO_URI,
+  notFound,
+  sparkPostError,
+} from './sparkpost-errors.ts'
 
 export type SparkPostStatus = 'unverified' | 'pending' | 'invalid' | 'valid'
 
@@ -352,9 +359,6 @@ function generate(account: Account, domain: string): Dkim {
   const selector = `scph${String(account.domains.size + 1).padStart(4, '0')}`
   return { selector, private: privateKey, public: publicKey, signing_domain: domain }
 }
-
-const NO_URI = sparkPostError(404, '1101', 'invalid URI')
-const NO_METHOD = sparkPostError(405, '1102', 'invalid HTTP method')
 
 async function lookForDkim(
   dns: DnsLook,

@@ -47,6 +47,8 @@ export const SPARKPOST = {
   unavailable: sparkPostError(503, '1900', 'Message generation module not available'),
 } as const satisfies Readonly<Record<string, PeerReply>>
 
+export const NO_URI = sparkPostError(404, '1101', 'invalid URI')
+export const NO_METHOD = sparkPostError(405, '1102', 'invalid HTTP method')
 export const notFound = (description: string): PeerReply =>
   sparkPostError(404, '1600', 'resource not found', description)
 export const isMissing = (description: string): PeerReply =>
