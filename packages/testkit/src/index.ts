@@ -53,9 +53,9 @@ export {
   type SendGridServerOptions,
 } from './relays/sendgrid-server.ts'
 export type { SendGridCallbackShape } from './relays/sendgrid-webhooks.ts'
-export type { SparkPostDomain, SparkPostVerification } from './relays/sparkpost-domains.ts'
 export { SPARKPOST } from './relays/sparkpost-errors.ts'
 export type { SparkPostStep } from './relays/sparkpost-events.ts'
+export type { SparkPostDomain, SparkPostVerification } from './relays/sparkpost-records.ts'
 export {
   createSparkPostServer,
   type SparkPostFate,

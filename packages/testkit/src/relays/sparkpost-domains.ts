@@ -3,7 +3,7 @@
  * deleted as its documents say, their records looked up at a name server or judged by a script.
  */
 import { randomBytes } from 'node:crypto'
-import { type DkimKeyPair, dkimRecordProblem, generateDkimKeys, isDkimPair } from './dkim-keys.ts'
+import { type DkimKeyPair, generateDkimKeys, isDkimPair } from './dkim-keys.ts'
 import type { DnsLook } from './dns-look.ts'
 import { isDomainName } from './facts.ts'
 import type { PeerReply, PeerRequest } from './http-peer.ts'
@@ -16,28 +16,15 @@ import {
   notFound,
   sparkPostError,
 } from './sparkpost-errors.ts'
-
-export type SparkPostStatus = 'unverified' | 'pending' | 'invalid' | 'valid'
-
-export interface SparkPostDomain {
-  readonly domain: string
-  readonly dkim: {
-    readonly selector: string
-    readonly public: string
-    readonly private: string
-    readonly signing_domain: string
-  }
-  readonly dkimStatus: SparkPostStatus
-  readonly cnameStatus: SparkPostStatus
-  readonly isBlocked: boolean
-  readonly sharedWithSubaccounts: boolean
-}
-
-/** What a verification finds, in place of looking at the records. */
-export type SparkPostVerification = (
-  domain: SparkPostDomain,
-  asked: { readonly dkim: boolean; readonly cname: boolean },
-) => { readonly dkim?: SparkPostStatus; readonly cname?: SparkPostStatus; readonly error?: string }
+import {
+  type ChangeableDomain,
+  type Dkim,
+  findRecordProblem,
+  type RecordJudge,
+  type SparkPostDomain,
+  type SparkPostVerification,
+  verifyRecords,
+} from './sparkpost-records.ts'
 
 export interface SparkPostDomains {
   readonly all: readonly SparkPostDomain[]
@@ -50,11 +37,7 @@ export interface SparkPostDomains {
   handle(request: PeerRequest, path: readonly string[]): Promise<PeerReply>
 }
 
-type Changeable = { -readonly [K in keyof SparkPostDomain]: SparkPostDomain[K] }
-type Dkim = SparkPostDomain['dkim']
-
 const SIGNED_HEADERS = 'from:to:subject:date'
-const CNAME_TARGETS = ['sparkpostmail.com', 'eu.sparkpostmail.com']
 const keyFields = {
   signing_domain: STRING,
   private: STRING,
@@ -95,22 +78,20 @@ const updateShape = record({
 })
 
 /** The sending domains of one account, and how they are judged. */
-interface Account {
-  readonly dns: DnsLook | undefined
+interface Account extends RecordJudge {
   readonly onIgnored: (paths: readonly string[]) => void
-  readonly domains: Map<string, Changeable>
+  readonly domains: Map<string, ChangeableDomain>
   /** Of other accounts. */
   readonly foreign: Set<string>
   /** One pair for all that are generated: making it takes long. */
   generated: DkimKeyPair | undefined
-  verification: SparkPostVerification | undefined
 }
 
 export function createSparkPostDomains(
   dns: DnsLook | undefined,
   onIgnored: (paths: readonly string[]) => void,
 ): SparkPostDomains {
-  const domains = new Map<string, Changeable>()
+  const domains = new Map<string, ChangeableDomain>()
   const foreign = new Set<string>()
   const account: Account = {
     ...{ dns, onIgnored, domains, foreign },
@@ -147,7 +128,7 @@ function handleAll(account: Account, { method, json }: PeerRequest): PeerReply {
 
 async function handleOne(
   account: Account,
-  own: Changeable,
+  own: ChangeableDomain,
   { method, json }: PeerRequest,
   [action, ...more]: readonly string[],
 ): Promise<PeerReply> {
@@ -227,60 +208,21 @@ function findGivenKeyProblem(asked: AskedDomain): PeerReply | undefined {
   return asked.dkim === undefined ? isMissing('dkim is required') : findKeyProblem(asked.dkim)
 }
 
-async function verify(account: Account, own: Changeable, body: unknown): Promise<PeerReply> {
+async function verify(account: Account, own: ChangeableDomain, body: unknown): Promise<PeerReply> {
   const refusal = check(account, body, verifyShape)
   if (refusal !== undefined) return refusal
   const { dkim_verify: dkim = false, cname_verify: cname = false } = body as {
     dkim_verify?: boolean
     cname_verify?: boolean
   }
-  const { dns, verification } = account
-  const shown =
-    verification !== undefined || dns === undefined
-      ? verifyAsTold(verification, own, { dkim, cname })
-      : {
-          ...(dkim ? await verifyDkim(dns, own) : {}),
-          ...(cname ? await verifyCname(dns, own) : {}),
-        }
+  const shown = await verifyRecords(account, own, { dkim, cname })
   return {
     status: 200,
     json: { results: { ...statusOf(own), ...(dkim || cname ? { dns: shown } : {}) } },
   }
 }
 
-/** What an answer shows of the records. */
-type ShownRecords = Readonly<Record<string, string>>
-
-function verifyAsTold(
-  verification: SparkPostVerification | undefined,
-  own: Changeable,
-  { dkim, cname }: { readonly dkim: boolean; readonly cname: boolean },
-): ShownRecords {
-  const found = verification?.(own, { dkim, cname }) ?? { dkim: 'valid', cname: 'valid' }
-  if (dkim) own.dkimStatus = found.dkim ?? own.dkimStatus
-  if (cname) own.cnameStatus = found.cname ?? own.cnameStatus
-  return dkim && found.error !== undefined ? { dkim_error: found.error } : {}
-}
-
-async function verifyDkim(dns: DnsLook, own: Changeable): Promise<ShownRecords> {
-  const found = await lookForDkim(dns, own.domain, own.dkim)
-  own.dkimStatus = found.problem === undefined ? 'valid' : 'invalid'
-  return {
-    ...(found.record === undefined ? {} : { dkim_record: found.record }),
-    ...(found.problem === undefined ? {} : { dkim_error: found.problem }),
-  }
-}
-
-async function verifyCname(dns: DnsLook, own: Changeable): Promise<ShownRecords> {
-  const targets = await dns.cname(own.domain)
-  own.cnameStatus = targets.some((one) => CNAME_TARGETS.includes(one)) ? 'valid' : 'invalid'
-  return {
-    ...(targets[0] === undefined ? {} : { cname_record: targets[0] }),
-    ...(own.cnameStatus === 'invalid' ? { cname_error: 'CNAME record not found' } : {}),
-  }
-}
-
-async function update(account: Account, own: Changeable, body: unknown): Promise<PeerReply> {
+async function update(account: Account, own: ChangeableDomain, body: unknown): Promise<PeerReply> {
   const refusal = check(account, body, updateShape)
   if (refusal !== undefined) return refusal
   const asked = body as {
@@ -302,7 +244,7 @@ async function update(account: Account, own: Changeable, body: unknown): Promise
 /** New keys are taken once their record is there. */
 async function changeKeys(
   account: Account,
-  own: Changeable,
+  own: ChangeableDomain,
   dkim: Dkim,
 ): Promise<PeerReply | undefined> {
   const next = { ...dkim, signing_domain: dkim.signing_domain ?? own.domain }
@@ -321,17 +263,6 @@ async function changeKeys(
   return undefined
 }
 
-async function findRecordProblem(
-  { dns, verification }: Account,
-  own: Changeable,
-  dkim: Dkim,
-): Promise<string | undefined> {
-  if (verification === undefined && dns !== undefined)
-    return (await lookForDkim(dns, own.domain, dkim)).problem
-  const found = verification?.({ ...own, dkim }, { dkim: true, cname: false })
-  return (found?.dkim ?? 'valid') === 'valid' ? undefined : (found?.error ?? 'no such record')
-}
-
 function check({ onIgnored }: Account, body: unknown, shape: Shape): PeerReply | undefined {
   const broken = findBroken(body, shape, onIgnored)
   if (broken === undefined) return undefined
@@ -340,8 +271,8 @@ function check({ onIgnored }: Account, body: unknown, shape: Shape): PeerReply |
     : isInvalid(`${broken.path} must be ${broken.expected}, not ${broken.given}`)
 }
 
-function make({ domains }: Account, domain: string, dkim: Dkim, shared: boolean): Changeable {
-  const made: Changeable = {
+function make({ domains }: Account, domain: string, dkim: Dkim, shared: boolean): ChangeableDomain {
+  const made: ChangeableDomain = {
     domain,
     dkim,
     dkimStatus: 'unverified',
@@ -358,23 +289,6 @@ function generate(account: Account, domain: string): Dkim {
   const { privateKey, publicKey } = account.generated
   const selector = `scph${String(account.domains.size + 1).padStart(4, '0')}`
   return { selector, private: privateKey, public: publicKey, signing_domain: domain }
-}
-
-async function lookForDkim(
-  dns: DnsLook,
-  domain: string,
-  dkim: Dkim,
-): Promise<{ readonly record?: string; readonly problem?: string }> {
-  const name = `${dkim.selector}._domainkey.${dkim.signing_domain || domain}`
-  try {
-    const [found, ...others] = await dns.txt(name)
-    if (found === undefined) return { problem: 'DNS record not found' }
-    if (others.length > 0) return { record: found, problem: 'more than one record' }
-    const problem = dkimRecordProblem(found, dkim.public)
-    return { record: found, ...(problem === undefined ? {} : { problem }) }
-  } catch (error) {
-    return { problem: `DNS query failed: ${String(error)}` }
-  }
 }
 
 function findKeyProblem(given: Dkim): PeerReply | undefined {
