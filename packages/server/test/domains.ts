@@ -12,6 +12,7 @@ import {
   getDomainAnswer,
   listDomainsAnswer,
   type OperationId,
+  type RelayKind,
   rotateDomainKeyAnswer,
   updateDomainAnswer,
   verifyDomainAnswer,
@@ -27,12 +28,14 @@ import {
   type SparkPostServer,
   type TestClock,
 } from '@postrider/testkit'
+import type { FastifyInstance } from 'fastify'
 import { Check } from 'typebox/value'
 import { expect } from 'vitest'
 import { createDomainWork, type DomainWorkDeps } from '../src/domains/check/worker.ts'
 import { type DomainRoutesDeps, domainRoutes } from '../src/domains/routes.ts'
 import { listDomainsOfRelay } from '../src/mailers/index.ts'
 import type { Db } from '../src/platform/db/index.ts'
+import type { Egress } from '../src/platform/egress/index.ts'
 import { createRateLimit } from '../src/platform/limits/rate-limit.ts'
 import type { PeriodicTask } from '../src/platform/work/periodic-task.ts'
 import { adapterOf, createRelayCalls } from '../src/relays/index.ts'
@@ -106,52 +109,31 @@ export async function createDomainWorld(
   const wokenMail: string[] = []
   const wokenStreams: string[] = []
   const { log, seen, createApp, call } = createTestApi<DomainOperation>(ANSWERS)
-  const limitOf = (usesMax: number) => createRateLimit({ name: 'test', usesMax, windowS: 60 })
-  const bounds = { limit: limitOf(1_000), limiter: testLimiter }
   const deps: DomainRoutesDeps & DomainWorkDeps = {
-    db,
-    keyRing: testKeyRing,
+    ...{ db, keyRing: testKeyRing, dns, clock, log },
     relays: createRelayCalls({ egress, clock, adapterOf, deliverCallback: async () => undefined }),
-    dns,
-    clock,
-    log,
     random: () => 0.5,
     wakeups: { wake: (streams) => wokenStreams.push(...streams.map(({ webhookId }) => webhookId)) },
     wakeMail: ({ mailerId }) => wokenMail.push(mailerId),
-    checks: bounds,
-    verifications: { limit: limitOf(o.verificationsMax ?? 1_000), limiter: testLimiter },
+    checks: boundsOf(1_000),
+    verifications: boundsOf(o.verificationsMax ?? 1_000),
     observe: () => undefined,
   }
   const app = createApp()
-  relayRoutes(app, {
-    db,
-    keyRing: testKeyRing,
-    egress,
-    adapterOf,
-    publicUrl: 'https://mail.example.com',
-    checks: bounds,
-    domainsOf: (key, limit) => listDomainsOfRelay(db, key, limit),
-    onChanged: async () => () => undefined,
-  })
+  addRelayRoutes(app, deps, egress)
   domainRoutes(app, deps)
   await app.ready()
   const work = createDomainWork(deps)
-  const world: DomainWorld = {
-    db,
-    clock,
-    dns: dnsServer,
+  return {
+    ...{ db, clock, dns: dnsServer, seen, wokenMail, wokenStreams, work },
     get sparkpost() {
       return sparkpost
     },
     get sendgrid() {
       return sendgrid
     },
-    seen,
-    wokenMail,
-    wokenStreams,
-    work,
     createWork: (change = {}) => createDomainWork({ ...deps, ...change }),
-    call: (id, given) => call(app, id, given),
+    ...callsOf((id, given) => call(app, id, given), dnsServer),
     async callWith(change, id, given) {
       const other = createApp()
       domainRoutes(other, { ...deps, ...change })
@@ -162,62 +144,13 @@ export async function createDomainWorld(
         await other.close()
       }
     },
-    async configureRelay(kind, key = 'a') {
-      const server = kind === 'sparkpost' ? sparkpost : sendgrid
-      const account = { api_key: server.apiKey, api_base: server.apiBase }
-      const response = await app.inject({
-        method: 'PUT',
-        url: `/v1/relay/${kind}`,
-        headers: { authorization: `Bearer ${key}` },
-        payload: kind === 'simulator' ? {} : account,
-      })
-      expect([response.statusCode, response.payload]).toEqual([200, expect.anything()])
-    },
-    async add(domain, { key, body = {} } = {}) {
-      const by = key === undefined ? {} : { key }
-      const answer = await world.call('addDomain', { ...by, body: { domain, ...body } })
-      expect(answer).toMatchObject({ status: 201 })
-      return answer.body.domain
-    },
-    async get(domain, key) {
-      const answer = await world.call('getDomain', {
-        domain,
-        ...(key === undefined ? {} : { key }),
-      })
-      expect(answer).toMatchObject({ status: 200 })
-      return answer.body.domain
-    },
-    async verify(domain, key) {
-      const answer = await world.call('verifyDomain', {
-        domain,
-        ...(key === undefined ? {} : { key }),
-      })
-      expect(answer).toMatchObject({ status: 200 })
-      return answer.body.domain
-    },
-    async addVerified(name, given = {}) {
-      world.publish(await world.add(name, given))
-      const domain = await world.verify(name, given.key)
-      expect(domain).toMatchObject({ verified: true, state: 'verified' })
-      return domain
-    },
-    publish(domain, fits = () => true) {
-      dnsServer.publish(domain.records.filter(fits))
-    },
+    configureRelay: (kind, key = 'a') =>
+      configureRelay(app, kind, kind === 'sparkpost' ? sparkpost : sendgrid, key),
     async workAll() {
       await db.query('update domains_domain set due_at = now(), busy_until = null')
       await work.runOnce()
     },
-    async events(tenantId = 'tn_a') {
-      const { rows } = await db.query<{ body: string }>(
-        `select ${BODY_JSON} as body from webhooks_event where tenant_id = $1 and event = 'DOMAIN_VERIFICATION'
-          order by event_at, event_id`,
-        [tenantId],
-      )
-      const events = rows.map(({ body }) => JSON.parse(body) as DomainVerification)
-      for (const event of events) expect(Check(domainVerification, event)).toBe(true)
-      return events
-    },
+    events: (tenantId = 'tn_a') => readEvents(db, tenantId),
     async clear() {
       await emptyTables(
         db,
@@ -244,5 +177,88 @@ export async function createDomainWorld(
       await database.close()
     },
   }
-  return world
+}
+
+function boundsOf(usesMax: number) {
+  return { limit: createRateLimit({ name: 'test', usesMax, windowS: 60 }), limiter: testLimiter }
+}
+
+function addRelayRoutes(
+  app: FastifyInstance,
+  { db, keyRing, checks }: Pick<DomainRoutesDeps, 'db' | 'keyRing' | 'checks'>,
+  egress: Egress,
+): void {
+  relayRoutes(app, {
+    ...{ db, keyRing, egress, adapterOf, checks },
+    publicUrl: 'https://mail.example.com',
+    domainsOf: (key, limit) => listDomainsOfRelay(db, key, limit),
+    onChanged: async () => () => undefined,
+  })
+}
+
+async function configureRelay(
+  app: FastifyInstance,
+  kind: RelayKind,
+  { apiKey, apiBase }: SparkPostServer | SendGridServer,
+  key: Key,
+): Promise<void> {
+  const response = await app.inject({
+    method: 'PUT',
+    url: `/v1/relay/${kind}`,
+    headers: { authorization: `Bearer ${key}` },
+    payload: kind === 'simulator' ? {} : { api_key: apiKey, api_base: apiBase },
+  })
+  expect([response.statusCode, response.payload]).toEqual([200, expect.anything()])
+}
+
+/** The operations on one domain, which succeed. */
+function callsOf(
+  call: DomainWorld['call'],
+  dns: DnsServer,
+): Pick<DomainWorld, 'call' | 'add' | 'get' | 'verify' | 'addVerified' | 'publish'> {
+  const named = (domain: string, key: Key | undefined) => ({
+    domain,
+    ...(key === undefined ? {} : { key }),
+  })
+  const add: DomainWorld['add'] = async (domain, { key, body = {} } = {}) => {
+    const by = key === undefined ? {} : { key }
+    const answer = await call('addDomain', { ...by, body: { domain, ...body } })
+    expect(answer).toMatchObject({ status: 201 })
+    return answer.body.domain
+  }
+  const verify: DomainWorld['verify'] = async (domain, key) => {
+    const answer = await call('verifyDomain', named(domain, key))
+    expect(answer).toMatchObject({ status: 200 })
+    return answer.body.domain
+  }
+  const publish: DomainWorld['publish'] = (domain, fits = () => true) =>
+    dns.publish(domain.records.filter(fits))
+  return {
+    call,
+    add,
+    async get(domain, key) {
+      const answer = await call('getDomain', named(domain, key))
+      expect(answer).toMatchObject({ status: 200 })
+      return answer.body.domain
+    },
+    verify,
+    async addVerified(name, given = {}) {
+      publish(await add(name, given))
+      const domain = await verify(name, given.key)
+      expect(domain).toMatchObject({ verified: true, state: 'verified' })
+      return domain
+    },
+    publish,
+  }
+}
+
+async function readEvents(db: Db, tenantId: string): Promise<DomainVerification[]> {
+  const { rows } = await db.query<{ body: string }>(
+    `select ${BODY_JSON} as body from webhooks_event where tenant_id = $1 and event = 'DOMAIN_VERIFICATION'
+      order by event_at, event_id`,
+    [tenantId],
+  )
+  const events = rows.map(({ body }) => JSON.parse(body) as DomainVerification)
+  for (const event of events) expect(Check(domainVerification, event)).toBe(true)
+  return events
 }

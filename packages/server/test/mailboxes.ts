@@ -14,7 +14,11 @@ import { createNoteDeactivated } from '../src/mailers/index.ts'
 import { sealPassword } from '../src/mailers/mailer.ts'
 import { insertMailer, type NewMailer } from '../src/mailers/store.ts'
 import { createClock } from '../src/platform/clock.ts'
-import { bucketOf, createWakeups as createBucketWakeups } from '../src/platform/db/index.ts'
+import {
+  bucketOf,
+  createWakeups as createBucketWakeups,
+  type Db,
+} from '../src/platform/db/index.ts'
 import { createBucketLeases } from '../src/platform/db/leases.ts'
 import { createEgress } from '../src/platform/egress/index.ts'
 import { createFailpoints } from '../src/platform/failpoints.ts'
@@ -45,15 +49,18 @@ export interface StoredMail {
   readonly serverThread: string | null
 }
 
+type MailboxChange = Partial<NewMailer> & {
+  readonly folders?: readonly string[]
+  readonly since?: Date
+}
+
 export interface MailboxBench {
   readonly database: TestDatabase
   readonly server: ImapServer
   /** Watches from then on; another one stands for another process. */
   watch(change?: Partial<MailboxWatchersDeps>): Promise<MailboxWatchers>
   serve(o?: ImapServerOptions): Promise<ImapServer>
-  add(
-    change?: Partial<NewMailer> & { readonly folders?: readonly string[]; since?: Date },
-  ): Promise<string>
+  add(change?: MailboxChange): Promise<string>
   wake(mailerId: string): void
   stored(): Promise<StoredMail[]>
   events(): Promise<MailboxEvent[]>
@@ -75,51 +82,34 @@ export async function createMailboxBench(): Promise<MailboxBench> {
   const { db } = database
   const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
   const log = createLogger({ level: 'silent' })
-  const listeners = new Set<() => void>()
-  const tell = () => {
-    for (const listener of [...listeners]) listener()
-  }
+  const { tell, until } = createWaiting()
   const wakeups = createWakeups()
   wakeups.onWake(tell)
   const mailboxWakeups = createBucketWakeups<WokenMailbox>()
   let closers: (() => Promise<void>)[] = []
-  let server = await createImapServer({ auth: { users: { [USER]: PASSWORD } } })
-  closers.push(() => server.close())
+  const serve = async (o: ImapServerOptions = {}) => {
+    const made = await createImapServer({ auth: { users: { [USER]: PASSWORD } }, ...o })
+    closers.push(() => made.close())
+    return made
+  }
+  let server = await serve()
 
   const bench: MailboxBench = {
     database,
     get server() {
       return server
     },
-    async serve(o = {}) {
-      server = await createImapServer({ auth: { users: { [USER]: PASSWORD } }, ...o })
-      const made = server
-      closers.push(() => made.close())
-      return made
+    async serve(o) {
+      server = await serve(o)
+      return server
     },
     async watch(change = {}) {
       const memberId = newId('in')
       const leases = createBucketLeases({ db, role: 'mailbox', memberId, ttlMs: 60_000, log })
       const watchers = createMailboxWatchers({
-        db,
-        log,
-        egress,
-        leases,
-        wakeups,
-        mailboxWakeups,
-        keyRing: testKeyRing,
-        clock: createClock(),
-        failpoints: createFailpoints(undefined),
+        ...{ ...forTests(), db, log, egress, leases, wakeups, mailboxWakeups },
         noteDeactivated: createNoteDeactivated({ log, observe: tell }),
-        accessTokens: { get: async () => ({ kind: 'inactive' }) },
-        authConfirmDelayMs: 1,
-        errorRepeatMs: 3_600_000,
-        messageBytesMax: 1024 * 1024,
-        retentionMs: 30 * 86_400_000,
         loginLimiter: createLoginLimiter(),
-        inTurn: (_, work) => work(),
-        random: () => 0,
-        pause: (ms, signal) => pause(Math.min(ms, 20), signal),
         onStored: tell,
         observe: tell,
         observeLogin: tell,
@@ -134,75 +124,20 @@ export async function createMailboxBench(): Promise<MailboxBench> {
       closers.unshift(stop)
       return { ...watchers, stop }
     },
-    async add({ folders = ['INBOX'], since = new Date(), ...change } = {}) {
-      const key = { tenantId: 'tn_a', mailerId: newId('imap') }
-      const mailer: NewMailer = {
-        ...key,
-        name: 'M',
-        email: USER,
-        configType: 'imap',
-        connectionType: 'basic',
-        config: {
-          host: '127.0.0.1',
-          port: server.port,
-          secure: 'None',
-          tlsVerify: true,
-          username: USER,
-        },
-        ...(change.connectionType === 'oauth'
-          ? {}
-          : { secret: sealPassword(testKeyRing, { ...key, ...change }, PASSWORD) }),
-        uncertain: 'at_least_once',
-        limits: {},
-        hostEverWorked: false,
-        mailbox: { folders: folders.map((path) => newFolder(path, since, undefined)) },
-        ...change,
-      }
-      const { mailerId } = await insertMailer(db, mailer)
+    async add(change) {
+      const { mailerId } = await insertMailer(db, newMailbox(server.port, change))
       bench.wake(mailerId)
       return mailerId
     },
     wake(mailerId) {
       mailboxWakeups.wake([{ tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }])
     },
-    async stored() {
-      const { rows } = await db.query<Omit<StoredMail, 'text'> & { raw: Buffer[] }>(
-        `select m.mailer_id as "mailerId", m.folder, m.problem, m.server_thread as "serverThread",
-                (select array_agg(r.raw order by r.piece) from inbound_raw r
-                  where r.tenant_id = m.tenant_id and r.raw_id = m.raw_id) as raw
-           from inbound_message m
-          order by m.inbound_id`,
-      )
-      return rows.map(({ raw, ...rest }) => ({
-        ...rest,
-        text: Buffer.concat(raw.map(decompressShort)).toString('latin1'),
-      }))
-    },
-    async events() {
-      const { rows } = await db.query<{ event: string; owner: string; body: string }>(
-        `select event, owner, ${BODY_JSON} as body from webhooks_event order by event_at`,
-      )
-      return rows.map(({ event, owner, body }) => ({
-        event,
-        owner,
-        details: JSON.parse(body).details,
-      }))
-    },
-    async until(read, isMet) {
-      for (;;) {
-        const { promise: told, resolve } = Promise.withResolvers<void>()
-        listeners.add(resolve)
-        const timer = setTimeout(resolve, 250)
-        const value = await read()
-        if (!isMet(value)) await told
-        clearTimeout(timer)
-        listeners.delete(resolve)
-        if (isMet(value)) return value
-      }
-    },
+    stored: () => readStored(db),
+    events: () => readEvents(db),
+    until,
     async untilSubjects(...subjects) {
       const read = async () => (await bench.stored()).map(({ text }) => subjectOf(text))
-      await bench.until(read, (found) => subjects.every((one) => found.includes(one)))
+      await until(read, (found) => subjects.every((one) => found.includes(one)))
     },
     async clear() {
       for (const close of closers) await close()
@@ -216,9 +151,7 @@ export async function createMailboxBench(): Promise<MailboxBench> {
         'mailboxes_fetched',
       )
       await db.query('delete from mailers_mailer')
-      server = await createImapServer({ auth: { users: { [USER]: PASSWORD } } })
-      const made = server
-      closers.push(() => made.close())
+      server = await serve()
     },
     async close() {
       for (const close of closers) await close()
@@ -227,4 +160,90 @@ export async function createMailboxBench(): Promise<MailboxBench> {
     },
   }
   return bench
+}
+
+/** What watchers are given unless a test says otherwise: no waiting, no chance, and no OAuth. */
+const forTests = () =>
+  ({
+    keyRing: testKeyRing,
+    clock: createClock(),
+    failpoints: createFailpoints(undefined),
+    accessTokens: { get: async () => ({ kind: 'inactive' }) },
+    authConfirmDelayMs: 1,
+    errorRepeatMs: 3_600_000,
+    messageBytesMax: 1024 * 1024,
+    retentionMs: 30 * 86_400_000,
+    inTurn: (_, work) => work(),
+    random: () => 0,
+    pause: (ms, signal) => pause(Math.min(ms, 20), signal),
+  }) satisfies Partial<MailboxWatchersDeps>
+
+/** Conditions that are looked at whenever something has happened. */
+function createWaiting(): Pick<MailboxBench, 'until'> & { readonly tell: () => void } {
+  const listeners = new Set<() => void>()
+  return {
+    tell() {
+      for (const listener of [...listeners]) listener()
+    },
+    async until(read, isMet) {
+      for (;;) {
+        const { promise: told, resolve } = Promise.withResolvers<void>()
+        listeners.add(resolve)
+        const timer = setTimeout(resolve, 250)
+        const value = await read()
+        if (!isMet(value)) await told
+        clearTimeout(timer)
+        listeners.delete(resolve)
+        if (isMet(value)) return value
+      }
+    },
+  }
+}
+
+function newMailbox(
+  port: number,
+  { folders = ['INBOX'], since = new Date(), ...change }: MailboxChange = {},
+): NewMailer {
+  const key = { tenantId: 'tn_a', mailerId: newId('imap') }
+  return {
+    ...key,
+    name: 'M',
+    email: USER,
+    configType: 'imap',
+    connectionType: 'basic',
+    config: { host: '127.0.0.1', port, secure: 'None', tlsVerify: true, username: USER },
+    ...(change.connectionType === 'oauth'
+      ? {}
+      : { secret: sealPassword(testKeyRing, { ...key, ...change }, PASSWORD) }),
+    uncertain: 'at_least_once',
+    limits: {},
+    hostEverWorked: false,
+    mailbox: { folders: folders.map((path) => newFolder(path, since, undefined)) },
+    ...change,
+  }
+}
+
+async function readStored(db: Db): Promise<StoredMail[]> {
+  const { rows } = await db.query<Omit<StoredMail, 'text'> & { raw: Buffer[] }>(
+    `select m.mailer_id as "mailerId", m.folder, m.problem, m.server_thread as "serverThread",
+            (select array_agg(r.raw order by r.piece) from inbound_raw r
+              where r.tenant_id = m.tenant_id and r.raw_id = m.raw_id) as raw
+       from inbound_message m
+      order by m.inbound_id`,
+  )
+  return rows.map(({ raw, ...rest }) => ({
+    ...rest,
+    text: Buffer.concat(raw.map(decompressShort)).toString('latin1'),
+  }))
+}
+
+async function readEvents(db: Db): Promise<MailboxEvent[]> {
+  const { rows } = await db.query<{ event: string; owner: string; body: string }>(
+    `select event, owner, ${BODY_JSON} as body from webhooks_event order by event_at`,
+  )
+  return rows.map(({ event, owner, body }) => ({
+    event,
+    owner,
+    details: JSON.parse(body).details,
+  }))
 }
