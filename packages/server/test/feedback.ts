@@ -48,6 +48,19 @@ export interface CallbackAccount {
   readonly url: string
 }
 
+interface AccountOptions {
+  readonly tenantId?: string
+  readonly callbackSecret?: string
+  readonly verificationKey?: string
+}
+
+interface SendOptions {
+  readonly tenantId?: string
+  readonly email?: Partial<SendEmailBody>
+  readonly status?: string
+  readonly messageId?: string
+}
+
 export interface SentMail {
   readonly tenantId: string
   readonly refId: string
@@ -68,19 +81,11 @@ export interface FeedbackWorld extends AnotherFeedback {
   readonly url: string
   /** Another process, or one on another way to the database. */
   another(o?: Partial<FeedbackWorkDeps> & { readonly clock?: Clock }): Promise<AnotherFeedback>
-  account(
-    kind: Provider,
-    o?: { tenantId?: string; callbackSecret?: string; verificationKey?: string },
-  ): Promise<CallbackAccount>
+  account(kind: Provider, o?: AccountOptions): Promise<CallbackAccount>
   /** That takes these events. */
   webhook(tenantId: string, events: Toggles): Promise<{ readonly webhookId: string }>
   /** Accepted, and taken by a provider. */
-  send(o?: {
-    readonly tenantId?: string
-    readonly email?: Partial<SendEmailBody>
-    readonly status?: string
-    readonly messageId?: string
-  }): Promise<SentMail>
+  send(o?: SendOptions): Promise<SentMail>
   post(
     account: Pick<CallbackAccount, 'url'>,
     body: unknown,
@@ -110,38 +115,13 @@ export function useFeedback(): FeedbackWorld {
     await emptyTables(database.db, 'feedback_inbox', 'feedback_unmatched')
   })
 
-  /** Nothing runs by itself: what waits is applied when it is asked for. */
   async function another(o: Partial<FeedbackWorkDeps> = {}): Promise<AnotherFeedback> {
-    const metrics = createMetrics()
-    const db = o.db ?? database.db
-    const clock = o.clock ?? createClock()
-    const wakeups = createWakeups()
-    const woken: TouchedStream[] = []
-    wakeups.onWake((streams) => woken.push(...streams))
-    const feedback = createFeedbackWork({
-      db,
-      clock,
-      log: silent,
-      metrics,
-      keyRing,
-      failpoints: createFailpoints(undefined),
-      disk: noDiskGuard,
-      wakeups,
-      noteReports: createReportNotes({ log: o.log ?? silent, metrics: o.metrics ?? metrics }),
-      inbox: createFeedbackInbox({ db, clock }),
-      adapterOf,
-      retentionMs: 30 * 86_400_000,
-      answerMs: ANSWER_MS,
-      ...o,
-    })
-    const app = createHttpApp({ log: silent, metrics, authenticateKey: () => undefined })
-    callbackRoutes(app, feedback.intake)
-    await app.ready()
+    const made = await createAnother({ db: database.db, ...o })
     cleanups.push(async () => {
-      await app.close()
-      for (const service of feedback.services) await service.stop()
+      await made.app.close()
+      for (const service of made.feedback.services) await service.stop()
     })
-    return { app, feedback, metrics, woken }
+    return made
   }
 
   const world: FeedbackWorld = {
@@ -164,44 +144,9 @@ export function useFeedback(): FeedbackWorld {
       return first.woken
     },
     another,
-    async account(kind, { tenantId = newId('tn'), callbackSecret, verificationKey } = {}) {
-      const token = newSecret()
-      const key = { tenantId, kind }
-      await database.db.transaction((tx) =>
-        insertAccount(tx, {
-          ...key,
-          apiKey: seal(keyRing, key, 'api_key', 'test-key-of-the-relay'),
-          apiBase: 'https://relay.example.com',
-          callbackToken: seal(keyRing, key, 'callback_token', token),
-          callbackTokenHash: hashCallbackToken(token),
-          ...(callbackSecret === undefined
-            ? {}
-            : { callbackSecret: seal(keyRing, key, 'callback_secret', callbackSecret) }),
-          ...(verificationKey === undefined ? {} : { verificationKey }),
-        }),
-      )
-      return { tenantId, kind, url: `/callbacks/${kind}/${token}` }
-    },
-    webhook: (tenantId, events) =>
-      database.db.transaction((tx) =>
-        createSubscription(tx, keyRing, {
-          tenantId,
-          event: 'EMAIL_EVENT',
-          owner: '',
-          url: 'https://hooks.example.com/',
-          headers: [],
-          toggles: togglesOf({ event: 'EMAIL_EVENT', webhook_options: { events } }),
-        }),
-      ),
-    async send({ tenantId = 'tn_a', email = {}, status = 'sent', messageId = newUlid() } = {}) {
-      const { db } = database
-      await addMailer(db, { tenantId })
-      const refId = await accept(db, email, tenantId)
-      await handOver(db, { refId, status, messageId })
-      const recipients = await recipientsOf(db, refId)
-      const messageIds = recipients.map((one) => one.message_id)
-      return { tenantId, refId, messageIds, emails: recipients.map(({ email }) => email) }
-    },
+    account: (kind, o) => addAccount(database.db, kind, o),
+    webhook: (tenantId, events) => addWebhook(database.db, tenantId, events),
+    send: (o) => sendMail(database.db, o),
     post: (account, body, headers = {}) =>
       first.app.inject({
         method: 'POST',
@@ -221,6 +166,84 @@ export function useFeedback(): FeedbackWorld {
     },
   }
   return world
+}
+
+/** Nothing runs by itself: what waits is applied when it is asked for. */
+async function createAnother(
+  o: Partial<FeedbackWorkDeps> & { readonly db: Db },
+): Promise<AnotherFeedback> {
+  const metrics = createMetrics()
+  const { db, clock = createClock() } = o
+  const wakeups = createWakeups()
+  const woken: TouchedStream[] = []
+  wakeups.onWake((streams) => woken.push(...streams))
+  const feedback = createFeedbackWork({
+    clock,
+    log: silent,
+    metrics,
+    keyRing,
+    failpoints: createFailpoints(undefined),
+    disk: noDiskGuard,
+    wakeups,
+    noteReports: createReportNotes({ log: o.log ?? silent, metrics: o.metrics ?? metrics }),
+    inbox: createFeedbackInbox({ db, clock }),
+    adapterOf,
+    retentionMs: 30 * 86_400_000,
+    answerMs: ANSWER_MS,
+    ...o,
+  })
+  const app = createHttpApp({ log: silent, metrics, authenticateKey: () => undefined })
+  callbackRoutes(app, feedback.intake)
+  await app.ready()
+  return { app, feedback, metrics, woken }
+}
+
+async function addAccount(
+  db: Db,
+  kind: Provider,
+  { tenantId = newId('tn'), callbackSecret, verificationKey }: AccountOptions = {},
+): Promise<CallbackAccount> {
+  const token = newSecret()
+  const key = { tenantId, kind }
+  await db.transaction((tx) =>
+    insertAccount(tx, {
+      ...key,
+      apiKey: seal(keyRing, key, 'api_key', 'test-key-of-the-relay'),
+      apiBase: 'https://relay.example.com',
+      callbackToken: seal(keyRing, key, 'callback_token', token),
+      callbackTokenHash: hashCallbackToken(token),
+      ...(callbackSecret === undefined
+        ? {}
+        : { callbackSecret: seal(keyRing, key, 'callback_secret', callbackSecret) }),
+      ...(verificationKey === undefined ? {} : { verificationKey }),
+    }),
+  )
+  return { tenantId, kind, url: `/callbacks/${kind}/${token}` }
+}
+
+function addWebhook(db: Db, tenantId: string, events: Toggles) {
+  return db.transaction((tx) =>
+    createSubscription(tx, keyRing, {
+      tenantId,
+      event: 'EMAIL_EVENT',
+      owner: '',
+      url: 'https://hooks.example.com/',
+      headers: [],
+      toggles: togglesOf({ event: 'EMAIL_EVENT', webhook_options: { events } }),
+    }),
+  )
+}
+
+async function sendMail(
+  db: Db,
+  { tenantId = 'tn_a', email = {}, status = 'sent', messageId = newUlid() }: SendOptions = {},
+): Promise<SentMail> {
+  await addMailer(db, { tenantId })
+  const refId = await accept(db, email, tenantId)
+  await handOver(db, { refId, status, messageId })
+  const recipients = await recipientsOf(db, refId)
+  const messageIds = recipients.map((one) => one.message_id)
+  return { tenantId, refId, messageIds, emails: recipients.map((one) => one.email) }
 }
 
 /** As an attempt leaves it that was accepted, or got no answer. */

@@ -10,8 +10,9 @@ import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { type BucketLeases, createBucketLeases } from '../src/platform/db/leases.ts'
 import type { Egress } from '../src/platform/egress/index.ts'
-import { createFailpoints, type Failpoints } from '../src/platform/failpoints.ts'
+import { createFailpoints } from '../src/platform/failpoints.ts'
 import { newUlid } from '../src/platform/ids.ts'
+import type { Logger } from '../src/platform/log.ts'
 import { startTrace } from '../src/platform/trace.ts'
 import { type DeliverDeps, deliverBatch } from '../src/webhooks/dispatch/deliver-batch.ts'
 import { createDiscovery } from '../src/webhooks/dispatch/schedule/discover-streams.ts'
@@ -133,39 +134,17 @@ export async function createWebhookDispatch(
 ): Promise<WebhookDispatch> {
   const database = await createTestDatabase({ poolMax: o.poolMax ?? 8, hasDays: true })
   const { db } = database
-  const silent = pino({ level: 'silent' })
   const egress = createTestEgress()
   const wakeups = createWakeups()
-  const lines: Record<string, unknown>[] = []
-  const awaited = new Map<unknown, ((line: Record<string, unknown>) => void)[]>()
-  const write = (text: string) => {
-    const line: Record<string, unknown> = JSON.parse(text)
-    lines.push(line)
-    for (const resolve of awaited.get(line.msg) ?? []) resolve(line)
-    awaited.delete(line.msg)
-  }
-  const log = pino({ level: 'trace' }, { write })
-  const failpoints: Failpoints = createFailpoints(undefined)
-  const deps: WebhookDeps = {
-    db,
-    keyRing: testKeyRing,
-    receivers: testReceivers(egress),
-    wakeups,
-  }
+  const { log, lines, nextLine } = createLog()
+  const keyRing = testKeyRing
+  const deps: WebhookDeps = { db, keyRing, receivers: testReceivers(egress), wakeups }
   const made: { stop(): Promise<void> }[] = []
   const rowsOf = async <Row>(text: string, key: StreamKey) =>
     (await db.query<Row>(text, [key.tenantId, key.webhookId])).rows
 
   return {
-    database,
-    db,
-    deps,
-    egress,
-    wakeups,
-    clock,
-    lines,
-    nextLine: (name) =>
-      new Promise((resolve) => awaited.set(name, [...(awaited.get(name) ?? []), resolve])),
+    ...{ database, db, deps, egress, wakeups, clock, lines, nextLine },
     async register(url, { tenantId = 'tn_a', headers = {}, events = ALL_EVENTS } = {}) {
       const { webhookId } = await registerWebhook(deps, tenantId, {
         webhook_url: url,
@@ -181,47 +160,11 @@ export async function createWebhookDispatch(
       wakeups.wake(touched)
     },
     async dispatcher(change = {}) {
-      const used = change.db ?? db
-      const leases = createBucketLeases({
-        db: used,
-        // A role of its own, so that it shares no bucket with the others.
-        role: `dispatcher-${made.length}`,
-        memberId: 'm',
-        ttlMs: 60_000,
-        log: silent,
-      })
-      await leases.start()
-      const deliverDeps: DeliverDeps = {
-        db: used,
-        clock,
-        egress,
-        keyRing: testKeyRing,
-        log,
-        failpoints,
-        ...createDeliveryCommits(used),
-        // What is done is done when a run ends; for tests that look at the stream.
-        lastRequests: { made: () => undefined, isRecent: () => false },
-        batchEventsMax: 500,
-        batchBytesMax: 1_048_576,
-        allowHttp: true,
-        timeoutMs: 10_000,
-        policy: { retryScheduleMs: [HOUR_MS, 2 * HOUR_MS], retryForMs: 72 * HOUR_MS },
-        observe: () => undefined,
-        ...change,
-      }
-      const dispatcher = createDispatcher({
-        log,
-        leases,
-        wakeups,
-        discover: createDiscovery(used),
-        deliver: (stream, signal, mayGoOn) => deliverBatch(deliverDeps, stream, signal, mayGoOn),
-        concurrency: 16,
-        lingerMs: 0,
-        timeoutMs: deliverDeps.timeoutMs,
-        ...change,
-      })
-      made.push(leases, dispatcher)
-      return { ...dispatcher, leases }
+      // A role of its own, so that it shares no bucket with the others.
+      const role = `dispatcher-${made.length}`
+      const one = await startDispatcher({ db, egress, log, wakeups, role }, change)
+      made.push(one.leases, one.dispatcher)
+      return { ...one.dispatcher, leases: one.leases }
     },
     async due() {
       await db.query(`update webhooks_stream set not_before = '-infinity'`)
@@ -253,6 +196,64 @@ export async function createWebhookDispatch(
       await database.close()
     },
   }
+}
+
+/** Keeps its lines, and tells of those that are awaited. */
+function createLog(): Pick<WebhookDispatch, 'lines' | 'nextLine'> & { readonly log: Logger } {
+  const lines: Record<string, unknown>[] = []
+  const awaited = new Map<unknown, ((line: Record<string, unknown>) => void)[]>()
+  const write = (text: string) => {
+    const line: Record<string, unknown> = JSON.parse(text)
+    lines.push(line)
+    for (const resolve of awaited.get(line.msg) ?? []) resolve(line)
+    awaited.delete(line.msg)
+  }
+  return {
+    log: pino({ level: 'trace' }, { write }),
+    lines,
+    nextLine: (name) =>
+      new Promise((resolve) => awaited.set(name, [...(awaited.get(name) ?? []), resolve])),
+  }
+}
+
+async function startDispatcher(
+  o: Pick<DeliverDeps, 'db' | 'egress' | 'log'> & {
+    readonly wakeups: Wakeups
+    readonly role: string
+  },
+  change: DispatcherChange,
+): Promise<{ readonly dispatcher: Dispatcher; readonly leases: BucketLeases }> {
+  const { egress, log, role, wakeups } = o
+  const db = change.db ?? o.db
+  const silent = pino({ level: 'silent' })
+  const leases = createBucketLeases({ db, role, memberId: 'm', ttlMs: 60_000, log: silent })
+  await leases.start()
+  const deliverDeps: DeliverDeps = {
+    ...{ db, clock, egress, keyRing: testKeyRing, log },
+    failpoints: createFailpoints(undefined),
+    ...createDeliveryCommits(db),
+    // What is done is done when a run ends; for tests that look at the stream.
+    lastRequests: { made: () => undefined, isRecent: () => false },
+    batchEventsMax: 500,
+    batchBytesMax: 1_048_576,
+    allowHttp: true,
+    timeoutMs: 10_000,
+    policy: { retryScheduleMs: [HOUR_MS, 2 * HOUR_MS], retryForMs: 72 * HOUR_MS },
+    observe: () => undefined,
+    ...change,
+  }
+  const dispatcher = createDispatcher({
+    log,
+    leases,
+    wakeups,
+    discover: createDiscovery(db),
+    deliver: (stream, signal, mayGoOn) => deliverBatch(deliverDeps, stream, signal, mayGoOn),
+    concurrency: 16,
+    lingerMs: 0,
+    timeoutMs: deliverDeps.timeoutMs,
+    ...change,
+  })
+  return { dispatcher, leases }
 }
 
 const ALL_EVENTS = {
