@@ -11,6 +11,7 @@ import {
   type OAuthServerOptions,
   type SmtpServer,
 } from '@postrider/testkit'
+import type { FastifyInstance } from 'fastify'
 import { readMailboxHealth } from '../src/mailboxes/watch/read-health.ts'
 import {
   type AccessTokens,
@@ -93,60 +94,13 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
   const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
   const seen: string[] = []
   const woken: string[] = []
-  const log = logTo(seen)
   const tokens = createTestTokens(db, egress, seen)
-  const app = createHttpApp({
-    log,
-    metrics: createMetrics(),
-    authenticateKey: (key) =>
-      key === 'a' || key === 'b' ? { tenantId: `tn_${key}`, keyId: key, scopes: [] } : undefined,
-  })
-  const limit = createRateLimit({ name: 'test', usesMax: 1_000_000, windowS: 60 })
-  const deps = {
-    db,
-    keyRing,
-    egress,
-    log,
-    clock: createClock(),
-    wakeMail: ({ mailerId }: { mailerId: string }) => {
-      woken.push(mailerId)
-    },
-    accessTokens: tokens,
-    readMailboxHealth,
-    isInboundDomain: async () => true,
-    ehloName: 'sender.example.com',
-    checks: { limit, limiter: testLimiter },
-    loginLimit: limit,
-    callbackUrl: CALLBACK_URL,
-  }
-  registerMailerRoutes(app, deps)
-  oauthRoutes(app, deps)
+  const app = createMailerApp({ db, egress, seen, woken, tokens })
   await app.ready()
 
-  const call: OAuthApi['call'] = async (method, url, payload, key = 'a') => {
-    const response = await app.inject({
-      method,
-      url,
-      headers: { authorization: `Bearer ${key}` },
-      ...(payload === undefined ? {} : { payload }),
-    })
-    seen.push(response.payload, JSON.stringify(response.headers))
-    const isJson =
-      response.payload !== '' && String(response.headers['content-type']).includes('json')
-    return {
-      status: response.statusCode,
-      headers: response.headers,
-      body: isJson ? response.json() : response.payload,
-    }
-  }
+  const call: OAuthApi['call'] = (...asked) => callOf(app, seen, ...asked)
   const api: OAuthApi = {
-    db,
-    provider,
-    smtp,
-    seen,
-    woken,
-    tokens,
-    call,
+    ...{ db, provider, smtp, seen, woken, tokens, call },
     appBody: (change = {}) => ({
       provider: 'custom',
       client_id: provider.clientId,
@@ -187,6 +141,61 @@ export async function createOAuthApi(o: OAuthServerOptions = {}): Promise<OAuthA
     },
   }
   return api
+}
+
+function createMailerApp(
+  o: Pick<OAuthApi, 'db' | 'seen' | 'woken' | 'tokens'> & { readonly egress: Egress },
+): FastifyInstance {
+  const { db, egress, seen, woken, tokens } = o
+  const log = logTo(seen)
+  const app = createHttpApp({
+    log,
+    metrics: createMetrics(),
+    authenticateKey: (key) =>
+      key === 'a' || key === 'b' ? { tenantId: `tn_${key}`, keyId: key, scopes: [] } : undefined,
+  })
+  const limit = createRateLimit({ name: 'test', usesMax: 1_000_000, windowS: 60 })
+  const deps = {
+    db,
+    keyRing,
+    egress,
+    log,
+    clock: createClock(),
+    wakeMail: ({ mailerId }: { mailerId: string }) => {
+      woken.push(mailerId)
+    },
+    accessTokens: tokens,
+    readMailboxHealth,
+    isInboundDomain: async () => true,
+    ehloName: 'sender.example.com',
+    checks: { limit, limiter: testLimiter },
+    loginLimit: limit,
+    callbackUrl: CALLBACK_URL,
+  }
+  registerMailerRoutes(app, deps)
+  oauthRoutes(app, deps)
+  return app
+}
+
+async function callOf(
+  app: FastifyInstance,
+  seen: string[],
+  ...[method, url, payload, key = 'a']: Parameters<OAuthApi['call']>
+): Promise<Answer> {
+  const response = await app.inject({
+    method,
+    url,
+    headers: { authorization: `Bearer ${key}` },
+    ...(payload === undefined ? {} : { payload }),
+  })
+  seen.push(response.payload, JSON.stringify(response.headers))
+  const isJson =
+    response.payload !== '' && String(response.headers['content-type']).includes('json')
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: isJson ? response.json() : response.payload,
+  }
 }
 
 function logTo(seen: string[]) {

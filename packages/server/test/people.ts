@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { createPeople, type PeopleConfig } from '../src/people/create.ts'
 import { createClock } from '../src/platform/clock.ts'
-import { createEgress } from '../src/platform/egress/index.ts'
+import type { Db } from '../src/platform/db/index.ts'
+import { createEgress, type Egress } from '../src/platform/egress/index.ts'
 import { createHttpApp } from '../src/platform/http/app.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
@@ -101,35 +102,8 @@ export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): Peopl
     const { db } = database
     await emptyTables(db, 'people_user', 'people_member', 'people_invitation', 'people_session')
     await emptyTables(db, 'tenants_audit_entry')
-    const log = createLogger({ level: 'silent' })
     const egress = createEgress({ allowNetworks: ['127.0.0.0/8'] })
-    const config = {
-      publicUrl: ORIGIN,
-      auditRetentionMs: 1_000,
-      retentionMs: 1_000,
-      contentRetentionMs: 1_000,
-    }
-    const tenants = createTenants({
-      ...{ db, clock: createClock(), log, config },
-      countQueued: async () => new Map(),
-      tables: [],
-      removeMembers: async () => 0,
-    })
-    const submissionAddress = () => submissionOfTests
-    const people = createPeople({
-      ...{ db, log, egress, submissionAddress, config: { ...config, ...more() } },
-    })
-    app = createHttpApp({
-      log,
-      metrics: createMetrics(),
-      authenticateKey: tenants.authenticateKey,
-      adminToken: ADMIN,
-      operatorAccess: tenants.operatorAccess,
-      sessions: people.sessions,
-    })
-    tenants.routes(app)
-    people.routes(app)
-    createSuppressions({ db, log, clock: createClock() }).routes(app)
+    app = createApp(db, egress, more())
     acme = await createTenant({ db }, { name: 'Acme' })
     other = await createTenant({ db }, { name: 'Other' })
     return async () => {
@@ -138,23 +112,7 @@ export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): Peopl
     }
   })
 
-  const ask: People['ask'] = async (method, path, o = {}) => {
-    const response = await app.inject({
-      method,
-      url: path,
-      headers: {
-        ...(o.token === undefined ? {} : { authorization: `Bearer ${o.token}` }),
-        ...(o.cookie === undefined ? {} : { cookie: `a=b; ${COOKIE}=${o.cookie}` }),
-        ...(o.tenantId === undefined ? {} : { 'x-postrider-tenant': o.tenantId }),
-        ...(o.body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...o.headers,
-      },
-      ...(o.body === undefined ? {} : { payload: JSON.stringify(o.body) }),
-      remoteAddress: o.from ?? '192.0.2.7',
-    })
-    const { statusCode: status, headers } = response
-    return { status, headers, body: readBody(response.payload) }
-  }
+  const ask: People['ask'] = (method, path, o = {}) => askOf(app, method, path, o)
   const people: People = {
     get db() {
       return database.db
@@ -190,17 +148,73 @@ export function usePeople(more: () => Partial<PeopleConfig> = () => ({})): Peopl
       if (made.status !== 201) throw new Error(JSON.stringify(made.body))
       const userId: string = made.body.user.user_id
       if (o.accepts === true) await people.accept(made.body.invitation_url)
-      else await setCheapPassword(userId)
+      else await setCheapPassword(database.db, userId)
       const cookie = cookieOf(await people.logIn(email))
       return { userId, email, cookie }
     },
   }
-  async function setCheapPassword(userId: string): Promise<void> {
-    await database.db.query(
-      `with taken as (delete from people_invitation where user_id = $1)
-         update people_user set password_hash = $2, activated_at = now() where user_id = $1`,
-      [userId, CHEAP_HASH],
-    )
-  }
   return people
+}
+
+function createApp(db: Db, egress: Egress, more: Partial<PeopleConfig>): FastifyInstance {
+  const log = createLogger({ level: 'silent' })
+  const config = {
+    publicUrl: ORIGIN,
+    auditRetentionMs: 1_000,
+    retentionMs: 1_000,
+    contentRetentionMs: 1_000,
+  }
+  const tenants = createTenants({
+    ...{ db, clock: createClock(), log, config },
+    countQueued: async () => new Map(),
+    tables: [],
+    removeMembers: async () => 0,
+  })
+  const submissionAddress = () => submissionOfTests
+  const people = createPeople({
+    ...{ db, log, egress, submissionAddress, config: { ...config, ...more } },
+  })
+  const app = createHttpApp({
+    log,
+    metrics: createMetrics(),
+    authenticateKey: tenants.authenticateKey,
+    adminToken: ADMIN,
+    operatorAccess: tenants.operatorAccess,
+    sessions: people.sessions,
+  })
+  tenants.routes(app)
+  people.routes(app)
+  createSuppressions({ db, log, clock: createClock() }).routes(app)
+  return app
+}
+
+async function askOf(
+  app: FastifyInstance,
+  method: Method,
+  path: string,
+  o: Asked,
+): Promise<Answered> {
+  const response = await app.inject({
+    method,
+    url: path,
+    headers: {
+      ...(o.token === undefined ? {} : { authorization: `Bearer ${o.token}` }),
+      ...(o.cookie === undefined ? {} : { cookie: `a=b; ${COOKIE}=${o.cookie}` }),
+      ...(o.tenantId === undefined ? {} : { 'x-postrider-tenant': o.tenantId }),
+      ...(o.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...o.headers,
+    },
+    ...(o.body === undefined ? {} : { payload: JSON.stringify(o.body) }),
+    remoteAddress: o.from ?? '192.0.2.7',
+  })
+  const { statusCode: status, headers } = response
+  return { status, headers, body: readBody(response.payload) }
+}
+
+async function setCheapPassword(db: Db, userId: string): Promise<void> {
+  await db.query(
+    `with taken as (delete from people_invitation where user_id = $1)
+       update people_user set password_hash = $2, activated_at = now() where user_id = $1`,
+    [userId, CHEAP_HASH],
+  )
 }
