@@ -132,18 +132,26 @@ const STOPPED_BECAUSE: Readonly<Record<string, string>> = {
 } satisfies Record<keyof typeof STOPPED_SENTENCES, string>
 
 function failedReasonsPage(): string {
+  return [
+    NOTE,
+    sentencesSection(),
+    verdictSection(),
+    suppressedSection(),
+    reviewSection(),
+    mailboxesSection(),
+    phishingSection(),
+    reportsSection(),
+  ].join('\n\n')
+}
+
+function sentencesSection(): string {
   const rows = Object.entries(FAILURES)
     .filter(([category]) => category !== 'unknown')
     .map(
       ([category, { sentence, retry }]) =>
         `| ${cell(sentence)} | \`${category}\` | ${RETRY[retry]} |`,
     )
-  const stopped = Object.entries(STOPPED_SENTENCES).map(
-    ([because, sentence]) => `| ${cell(sentence)} | ${STOPPED_BECAUSE[because]} |`,
-  )
-  return `${NOTE}
-
-# Failed reasons
+  return `# Failed reasons
 
 \`failed_reason\` of an \`SMTP_ERROR\` event is one of these sentences. They do not change, so programs may
 compare them. \`provider_error\` has the server's words. If the meaning of a reply is unknown, the reply itself is
@@ -158,9 +166,11 @@ than the longest wait of the schedule.
 
 | \`failed_reason\` | category | tried again |
 |---|---|---|
-${rows.join('\n')}
+${rows.join('\n')}`
+}
 
-## What a verdict rests on
+function verdictSection(): string {
+  return `## What a verdict rests on
 
 The log line of each attempt has its category. \`classified\` has the category and its evidence, for each failed
 attempt and each report of a bounce (\`GET /v1/email/{ref_id}\`, \`postrider email show\`). \`classified\` is \`null\`
@@ -189,9 +199,11 @@ ${CATEGORY_ORDER.map(({ says, source }, i) => `| ${i + 1} | ${cell(says)} | ${ce
 So the category of \`550 5.7.1 User unknown\` is \`${categoryOf('550 5.7.1 User unknown')}\`. If none applies, as in \`550 xyzzy\`, it is
 \`${categoryOf('550 xyzzy')}\`. The category says why a mail failed. Another, stricter order decides whether the address is
 suppressed ([below](#who-is-suppressed)). The category of an attempt is stored with it, and its evidence is read from
-the stored reply when you look. For a bounce both are stored.
+the stored reply when you look. For a bounce both are stored.`
+}
 
-## Who is suppressed
+function suppressedSection(): string {
+  return `## Who is suppressed
 
 A suppressed address gets no more mail, and its owner does not learn of it. So a bounce suppresses only if it says that
 something is wrong with the **address**. Doubt never suppresses.
@@ -218,9 +230,11 @@ ${ADDRESS_CODES.map(({ code, says, source }) => `| \`${code}\` | ${cell(says)} |
 
 | reply | suppresses | why |
 |---|---|---|
-${JUDGED.map(([reply, why]) => `| \`${reply}\` | ${isSuppressing(reply) ? 'yes' : 'no'} | ${why} |`).join('\n')}
+${JUDGED.map(([reply, why]) => `| \`${reply}\` | ${isSuppressing(reply) ? 'yes' : 'no'} | ${why} |`).join('\n')}`
+}
 
-### Reviewing suppressions
+function reviewSection(): string {
+  return `### Reviewing suppressions
 
 \`postrider suppression review\` applies this table again to the bounces behind all suppressions for a bounce. It changes
 nothing, and prints those that are not \`sufficient\`, then the counts. \`--apply\` lifts those that are \`insufficient\`.
@@ -232,27 +246,36 @@ nothing, and prints those that are not \`sufficient\`, then the counts. \`--appl
 | \`insufficient\` | there are reports, and none of them suppresses; with \`--apply\` mail to the address is sent again |
 | \`unknown\` | the report is older than \`POSTRIDER_RETENTION\`, or a relay provider decided by more than the reply; never lifted |
 
-If a relay provider has the address on its own list, it may bounce again there: remove it from that list, too.
+If a relay provider has the address on its own list, it may bounce again there: remove it from that list, too.`
+}
 
-## Mailboxes
+function mailboxesSection(): string {
+  return `## Mailboxes
 
 \`failed_reason\` of an \`IMAP_ERROR\` event is one of these sentences, or one of those above about a login, a server or
 the network. If the meaning of a reply is unknown, the reply itself is the \`failed_reason\`.
 
 ${Object.values(IMAP_SENTENCES)
   .map((sentence) => `- ${sentence}`)
-  .join('\n')}
+  .join('\n')}`
+}
 
-## Phishing
+function phishingSection(): string {
+  const stopped = Object.entries(STOPPED_SENTENCES).map(
+    ([because, sentence]) => `| ${cell(sentence)} | ${STOPPED_BECAUSE[because]} |`,
+  )
+  return `## Phishing
 
 \`failed_reason\` of a \`PHISHING\` event is one of these sentences. Parts in braces differ from mail to mail:
 \`{signs}\` are up to three signs, the heaviest first. No attempt follows.
 
 | \`failed_reason\` | |
 |---|---|
-${stopped.join('\n')}
+${stopped.join('\n')}`
+}
 
-## Reports of relay providers
+function reportsSection(): string {
+  return `## Reports of relay providers
 
 \`failed_reason\` of \`MAIL_BOUNCE\`, \`MAIL_SPAM\`, \`MAIL_POLICY_REJECTION\`, \`MAIL_GENERATION_FAILURE\` and
 \`MAIL_GENERATION_REJECTION\` has the words of the receiving server, as the provider relays them. If it relays none,
