@@ -4,6 +4,7 @@
  */
 import { Postrider } from '@postrider/client'
 import { eventNames, type SendEmailBody } from '@postrider/contract'
+import type { SmtpServer } from '@postrider/testkit'
 import { sendSmtpTo } from '../send-smtp.ts'
 import { certificate, eventsOf, type World } from '../world.ts'
 import { LETTER, onPath, type Scene, until, WAIT_MS } from './play-operations.ts'
@@ -23,11 +24,66 @@ const SAFARI =
 /** A hit so long after the delivery counts as a person's (docs/operations/tracking.md#robots). */
 const PERSON_AFTER_MS = 3_500
 
+const TRACKED: Partial<SendEmailBody> = {
+  content: [
+    {
+      type: 'text/html',
+      value: '<p>Hello Ada. <a href="https://shop.example.com/orders/1234">Your order</a></p>',
+    },
+  ],
+  settings: { open_tracking: true, click_tracking: true, unsubscribe: true },
+}
+const PHISHING: Partial<SendEmailBody> = {
+  content: [{ type: 'text/html', value: '<p><a href="https://bad.example.com/">Log in</a></p>' }],
+}
+/** The simulator's recipients, each with the event that it makes happen. */
+const SIMULATED = {
+  'bounce-hard': 'MAIL_BOUNCE',
+  complaint: 'MAIL_SPAM',
+  policy: 'MAIL_POLICY_REJECTION',
+  'generation-failure': 'MAIL_GENERATION_FAILURE',
+  'generation-rejection': 'MAIL_GENERATION_REJECTION',
+}
+
 /** Of each event, the request body that carried it. */
 export async function playEvents(
   scene: Pick<Scene, 'world' | 'dns' | 'receiver' | 'call'>,
 ): Promise<Record<string, unknown>> {
-  const { world, dns, receiver, call } = scene
+  const { world, dns, receiver } = scene
+  const client = await createTenant(scene)
+  const play = createPlay(client, receiver)
+  const { bodies, keep, send } = play
+  const users: Record<string, string> = { [username]: 'first' }
+  const smtp = await world.newSmtpServer({
+    tls: { mode: 'starttls', ...certificate },
+    auth: { users },
+    script: { 'nobody@example.com': ['550 5.1.1 No such user here'] },
+  })
+  await configureSmtp(client, smtp, 'Shop', username)
+  await keep('SMTP_ERROR', await send(username, 'nobody@example.com'))
+  const tracked = await send(username, 'ada@example.com', TRACKED)
+  await keep('MAIL_DELIVERED', tracked)
+  const deliveredAt = performance.now()
+
+  await playReports(play)
+
+  await until(async () => performance.now() - deliveredAt > PERSON_AFTER_MS)
+  await readAsPerson(world, smtp.messages.at(-1)?.raw ?? Buffer.alloc(0))
+  for (const event of ['MAIL_OPENED', 'MAIL_CLICKED', 'MAIL_UNSUBSCRIBED'])
+    await keep(event, tracked)
+
+  await playDeactivation(play, smtp, users)
+  Object.assign(bodies, await incomingEvents({ world, dns, receiver, client }))
+  const known = eventNames.filter((name) => bodies[name] !== undefined)
+  return Object.fromEntries(known.map((name) => [name, bodies[name]]))
+}
+
+/** With webhooks for the events of emails and of domains. */
+async function createTenant({
+  world,
+  receiver,
+  call,
+}: Pick<Scene, 'world' | 'receiver' | 'call'>): Promise<Postrider> {
   const body = { name: 'Examples of events' }
   const { api_key: apiKey } = await call('createTenant', { body, isExample: false })
   const client = new Postrider({ apiKey, basePath: world.service().origin })
@@ -50,99 +106,77 @@ export async function playEvents(
     event: 'DOMAIN_VERIFICATION',
     method: 'POST',
   })
+  return client
+}
+
+type Play = ReturnType<typeof createPlay>
+
+function createPlay(client: Postrider, receiver: Scene['receiver']) {
+  const bodies: Record<string, unknown> = {}
 
   /** The first that fits, once it has come. */
-  const happened = async (event: string, of: (details: Happening['details']) => boolean) => {
-    const isMeant = (one: Happening) => one.event === event && of(one.details)
+  const happened = async (event: string, fits: (details: Happening['details']) => boolean) => {
+    const isMeant = (one: Happening) => one.event === event && fits(one.details)
     const find = () => eventsOf(onPath(receiver.requests, PATHS.emails)).find(isMeant)
     await receiver.waitUntil(() => find() !== undefined, WAIT_MS)
     return find()
   }
-  const of = (refId: string) => (details: Happening['details']) => details.ref_id === refId
-  const send = async (from: string, to: string, more: Partial<SendEmailBody> = {}) => {
-    const { ref_id } = await client.sendEmail({
-      ...{ from: { email: from, name: 'Example Ltd' }, to: [{ email: to }] },
-      subject: 'Your order 1234',
-      content: [{ type: 'text/html', value: '<p>Hello Ada, your order is on its way.</p>' }],
-      custom_args: { order_id: 1234 },
-      ...more,
-    })
-    return ref_id
+  return {
+    client,
+    receiver,
+    bodies,
+    happened,
+    /** The event of this email. */
+    async keep(event: string, refId: string) {
+      bodies[event] = [await happened(event, (details) => details.ref_id === refId)]
+    },
+    async send(from: string, to: string, more: Partial<SendEmailBody> = {}) {
+      const { ref_id } = await client.sendEmail({
+        ...{ from: { email: from, name: 'Example Ltd' }, to: [{ email: to }] },
+        subject: 'Your order 1234',
+        content: [{ type: 'text/html', value: '<p>Hello Ada, your order is on its way.</p>' }],
+        custom_args: { order_id: 1234 },
+        ...more,
+      })
+      return ref_id
+    },
   }
-  const bodies: Record<string, unknown> = {}
-  const keep = async (event: string, refId: string) => {
-    bodies[event] = [await happened(event, of(refId))]
-  }
+}
 
-  const users: Record<string, string> = { [username]: 'first' }
-  const smtp = await world.newSmtpServer({
-    tls: { mode: 'starttls', ...certificate },
-    auth: { users },
-    script: { 'nobody@example.com': ['550 5.1.1 No such user here'] },
+function configureSmtp(client: Postrider, smtp: SmtpServer, name: string, email: string) {
+  const { host, port } = smtp
+  return client.configureSMTP({
+    ...{ name, email, config_type: 'smtp', connection_type: 'basic' },
+    config: { host, port, username: email, password: 'first', secure: 'Auto' },
   })
-  await client.configureSMTP({
-    ...{ name: 'Shop', email: username, config_type: 'smtp', connection_type: 'basic' },
-    config: { host: smtp.host, port: smtp.port, username, password: 'first', secure: 'Auto' },
-  })
-  const refused = await send(username, 'nobody@example.com')
-  await keep('SMTP_ERROR', refused)
-  const tracked = await send(username, 'ada@example.com', {
-    content: [
-      {
-        type: 'text/html',
-        value: '<p>Hello Ada. <a href="https://shop.example.com/orders/1234">Your order</a></p>',
-      },
-    ],
-    settings: { open_tracking: true, click_tracking: true, unsubscribe: true },
-  })
-  await keep('MAIL_DELIVERED', tracked)
-  const deliveredAt = performance.now()
+}
 
+/** What the simulator reports, what is stopped, and how the domain is verified. */
+async function playReports({ client, receiver, bodies, keep, send }: Play): Promise<void> {
   await client.configureRelay({ kind: 'simulator' })
   const domain = 'mail.shop.example.com'
   await client.addDomain({ domain, relay: 'simulator', custom_args: { customer: 17 } })
-  const simulated = {
-    'bounce-hard': 'MAIL_BOUNCE',
-    complaint: 'MAIL_SPAM',
-    policy: 'MAIL_POLICY_REJECTION',
-    'generation-failure': 'MAIL_GENERATION_FAILURE',
-    'generation-rejection': 'MAIL_GENERATION_REJECTION',
-  }
-  for (const [recipient, event] of Object.entries(simulated))
+  for (const [recipient, event] of Object.entries(SIMULATED))
     await keep(event, await send(`hello@${domain}`, `${recipient}@example.com`))
-  const phishing = '<p><a href="https://bad.example.com/">Log in</a></p>'
-  const stopped = { content: [{ type: 'text/html' as const, value: phishing }] }
-  await keep('PHISHING', await send(username, 'ada@example.com', stopped))
+  await keep('PHISHING', await send(username, 'ada@example.com', PHISHING))
   await client.verifyDomain(domain)
   await receiver.waitUntil((all) => onPath(all, PATHS.domains).length > 0, WAIT_MS)
   bodies.DOMAIN_VERIFICATION = onPath(receiver.requests, PATHS.domains)[0]?.json
+}
 
-  await until(async () => performance.now() - deliveredAt > PERSON_AFTER_MS)
-  await readAsPerson(world, smtp.messages.at(-1)?.raw ?? Buffer.alloc(0))
-  for (const event of ['MAIL_OPENED', 'MAIL_CLICKED', 'MAIL_UNSUBSCRIBED'])
-    await keep(event, tracked)
-
-  // A mailer of its own: the session of the other one is still logged in.
+/** Of a mailer of its own: the session of the other one is still logged in. */
+async function playDeactivation(
+  { client, bodies, happened, send }: Play,
+  smtp: SmtpServer,
+  users: Record<string, string>,
+): Promise<void> {
   const sales = 'sales@shop.example.com'
   users[sales] = 'first'
-  const { mailer } = await client.configureSMTP({
-    ...{ name: 'Sales', email: sales, config_type: 'smtp', connection_type: 'basic' },
-    config: {
-      host: smtp.host,
-      port: smtp.port,
-      username: sales,
-      password: 'first',
-      secure: 'Auto',
-    },
-  })
+  const { mailer } = await configureSmtp(client, smtp, 'Sales', sales)
   users[sales] = 'second'
   await send(sales, 'bob@example.com')
   const isMailer = (details: Happening['details']) => details.mailer_id === mailer.mailer_id
   bodies.MAILER_DEACTIVATED = [await happened('MAILER_DEACTIVATED', isMailer)]
-
-  Object.assign(bodies, await incomingEvents({ world, dns, receiver, client }))
-  const known = eventNames.filter((name) => bodies[name] !== undefined)
-  return Object.fromEntries(known.map((name) => [name, bodies[name]]))
 }
 
 /** Loads the pixel, follows the link and unsubscribes. */
