@@ -90,7 +90,6 @@ export async function createCluster(o: {
   const adminToken = randomBytes(24).toString('hex')
   const secretKeys = `k1:${randomBytes(32).toString('base64')}`
   const apiPort = await findFreePort()
-  const running = new Map<RoleName, Running>()
   const dataDir = join(o.directory, 'service')
   mkdirSync(dataDir)
   const keepLine = (name: ProcessName) => (line: string) =>
@@ -102,99 +101,126 @@ export async function createCluster(o: {
     isPrepared: true,
     onLine: keepLine('database'),
   })
-
-  const startRole = async (name: RoleName, failpoint: string | undefined): Promise<void> => {
-    const service = await startService({
-      env: {
-        ...timings,
-        ROLES: rolesOf[name],
-        PORT: name === 'api' ? apiPort : 0,
-        DATABASE_URL: database.url,
-        DATA_DIR: dataDir,
-        ADMIN_TOKEN: adminToken,
-        SECRET_KEYS: secretKeys,
-        ALLOW_NETWORKS: '127.0.0.0/8',
-        ALLOW_HTTP_WEBHOOKS: 'true',
-        ...o.env,
-        ...(failpoint === undefined ? {} : { FAILPOINTS: failpoint }),
-      },
-      onLine: keepLine(name),
-      readyTimeoutMs: READY_WITHIN_MS,
-    })
-    const { pid } = service.process
-    o.log.append({ fact: 'process.started', process: name, pid })
-    if (failpoint !== undefined) o.log.append({ fact: 'failpoint.armed', process: name, failpoint })
-    const one: Running = {
-      service,
-      endedBy: undefined,
-      gone: service.process.exited.then(({ code, signal }) => {
-        const own = failpoint !== undefined && signal === 'SIGKILL' ? 'failpoint' : 'itself'
-        const by = one.endedBy ?? own
-        o.log.append({ fact: 'process.died', process: name, pid, signal, code, by })
-        if (running.get(name) === one) running.delete(name)
-      }),
-    }
-    running.set(name, one)
-  }
-
-  const endRole = async (
-    name: RoleName,
-    by: 'stop' | 'nemesis',
-    one = running.get(name),
-  ): Promise<void> => {
-    if (one === undefined) return
-    one.endedBy = by
-    await one.service.process.kill(by === 'stop' ? 'SIGTERM' : 'SIGKILL')
-    await one.gone
-  }
+  const roles = createRoles({
+    log: o.log,
+    keepLine,
+    envOf: (name) => ({
+      ...timings,
+      ROLES: rolesOf[name],
+      PORT: name === 'api' ? apiPort : 0,
+      DATABASE_URL: database.url,
+      DATA_DIR: dataDir,
+      ADMIN_TOKEN: adminToken,
+      SECRET_KEYS: secretKeys,
+      ALLOW_NETWORKS: '127.0.0.0/8',
+      ALLOW_HTTP_WEBHOOKS: 'true',
+      ...o.env,
+    }),
+  })
 
   return {
     origin: `http://127.0.0.1:${apiPort}`,
     adminToken,
     async start(name, failpoint) {
-      if (name !== 'database') return startRole(name, failpoint)
+      if (name !== 'database') return roles.start(name, failpoint)
       await database.start()
       o.log.append({ fact: 'process.started', process: name, pid: database.pid })
     },
     async stop(name) {
-      if (name !== 'database') return endRole(name, 'stop')
+      if (name !== 'database') return roles.end(name, 'stop')
       await database.stop()
       const how = { signal: null, code: 0, by: 'stop' }
       o.log.append({ fact: 'process.died', process: name, pid: database.pid, ...how })
     },
     async kill(name) {
       o.log.append({ fact: 'kill.planned', process: name })
-      if (name !== 'database') return endRole(name, 'nemesis')
+      if (name !== 'database') return roles.end(name, 'nemesis')
       await database.kill()
       const how = { signal: 'SIGKILL', code: null, by: 'nemesis' }
       o.log.append({ fact: 'process.died', process: name, pid: database.pid, ...how })
+    },
+    freeze: roles.freeze,
+    waitForFailpoint: roles.waitForFailpoint,
+    async stopAll() {
+      await Promise.all(roleNames.map((name) => roles.end(name, 'stop')))
+      await database.stop()
+    },
+  }
+}
+
+interface Roles extends Pick<Cluster, 'freeze' | 'waitForFailpoint'> {
+  start(name: RoleName, failpoint: string | undefined): Promise<void>
+  end(name: RoleName, by: 'stop' | 'nemesis'): Promise<void>
+}
+
+/** The processes of the service. */
+function createRoles(o: {
+  readonly log: NdjsonLog
+  readonly keepLine: (name: ProcessName) => (line: string) => void
+  readonly envOf: (name: RoleName) => Readonly<Record<string, string | number>>
+}): Roles {
+  const { log } = o
+  const running = new Map<RoleName, Running>()
+
+  const start: Roles['start'] = async (name, failpoint) => {
+    const service = await startService({
+      env: { ...o.envOf(name), ...(failpoint === undefined ? {} : { FAILPOINTS: failpoint }) },
+      onLine: o.keepLine(name),
+      readyTimeoutMs: READY_WITHIN_MS,
+    })
+    const { pid } = service.process
+    log.append({ fact: 'process.started', process: name, pid })
+    if (failpoint !== undefined) log.append({ fact: 'failpoint.armed', process: name, failpoint })
+    const one: Running = {
+      service,
+      endedBy: undefined,
+      gone: service.process.exited.then(({ code, signal }) => {
+        const own = failpoint !== undefined && signal === 'SIGKILL' ? 'failpoint' : 'itself'
+        const by = one.endedBy ?? own
+        log.append({ fact: 'process.died', process: name, pid, signal, code, by })
+        if (running.get(name) === one) running.delete(name)
+      }),
+    }
+    running.set(name, one)
+  }
+
+  return {
+    start,
+    async end(name, by) {
+      const one = running.get(name)
+      if (one !== undefined) await endProcess(one, by)
     },
     async freeze(name) {
       const frozen = running.get(name)
       if (frozen === undefined) return
       const { pid } = frozen.service.process
       process.kill(pid, 'SIGSTOP')
-      o.log.append({ fact: 'process.frozen', process: name, pid })
-      await Promise.all([delay(FREEZE_MS), startRole(name, undefined)])
+      log.append({ fact: 'process.frozen', process: name, pid })
+      await Promise.all([delay(FREEZE_MS), start(name, undefined)])
       process.kill(pid, 'SIGCONT')
-      o.log.append({ fact: 'process.thawed', process: name, pid })
+      log.append({ fact: 'process.thawed', process: name, pid })
       await delay(THAW_MS)
-      await endRole(name, 'stop', frozen)
+      await endProcess(frozen, 'stop')
     },
     async waitForFailpoint(name, timeoutMs) {
       const one = running.get(name)
-      if (one === undefined) return true
-      let timer: NodeJS.Timeout | undefined
-      const late = new Promise<boolean>((resolve) => {
-        timer = setTimeout(() => resolve(false), timeoutMs)
-      })
-      const died = await Promise.race([one.gone.then(() => true), late])
-      clearTimeout(timer)
-      return died
-    },
-    async stopAll() {
-      await Promise.all(roleNames.map((name) => endRole(name, 'stop')))
-      await database.stop()
+      return one === undefined || isGoneWithin(one, timeoutMs)
     },
   }
+}
+
+async function endProcess(one: Running, by: 'stop' | 'nemesis'): Promise<void> {
+  one.endedBy = by
+  await one.service.process.kill(by === 'stop' ? 'SIGTERM' : 'SIGKILL')
+  await one.gone
+}
+
+async function isGoneWithin({ gone }: Running, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs)
+  })
+  const died = await Promise.race([gone.then(() => true), late])
+  clearTimeout(timer)
+  return died
 }
