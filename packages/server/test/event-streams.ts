@@ -2,12 +2,17 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import type { Db } from '../src/platform/db/index.ts'
 import { createHttpApp, type HttpAppOptions } from '../src/platform/http/app.ts'
 import type { TenantIdentity } from '../src/platform/http/bounds/admission.ts'
 import type { Person } from '../src/platform/http/sessions/session.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createFeed, type FeedDeps } from '../src/webhooks/feed/create.ts'
+import { type NewEvent, recordEvents } from '../src/webhooks/index.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
 import { silent } from './sending.ts'
+import { clearWebhooks, makeDays } from './webhook-record.ts'
 
 export const sessionTenant = 'tn_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 
@@ -48,6 +53,47 @@ export interface StreamApi {
   openAsPerson(cookie: string): Promise<StreamReader>
   stop(): Promise<void>
 }
+
+export interface Streams {
+  readonly db: Db
+  /** A fresh one for each test. A test that replaces it stops the former one itself. */
+  api: StreamApi
+  record(...events: readonly NewEvent[]): Promise<unknown>
+}
+
+/** A database without events, and streams of it. */
+export function useStreams(): Streams {
+  let database: TestDatabase
+  let api: StreamApi
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    await makeDays(database.db, 5)
+  })
+  beforeEach(async () => {
+    const { db } = database
+    await clearWebhooks(db)
+    await db.query('delete from webhooks_event_mark')
+    api = await createStreamApi({ db })
+  })
+  afterEach(() => api.stop())
+  afterAll(() => database.close())
+  return {
+    get db() {
+      return database.db
+    },
+    get api() {
+      return api
+    },
+    set api(other) {
+      api = other
+    },
+    record: (...events) => database.db.transaction((tx) => recordEvents(tx, events)),
+  }
+}
+
+/** Of each event its email. */
+export const refsOf = (events: readonly StreamedEvent[]): string[] =>
+  events.map(({ data }) => data.details.ref_id)
 
 /** One process of several on a database. */
 export async function createStreamApi({

@@ -1,47 +1,30 @@
 /** Streams whose readers take less than they could: what they miss is told, and what is kept for them is bounded. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { createStreamApi, type StreamApi, type StreamReader } from '../../../test/event-streams.ts'
+import { describe, expect, it } from 'vitest'
+import {
+  createStreamApi,
+  refsOf,
+  type StreamReader,
+  useStreams,
+} from '../../../test/event-streams.ts'
 import { newEvent } from '../../../test/webhook-dispatch.ts'
-import { clearWebhooks, makeDays } from '../../../test/webhook-record.ts'
-import type { Db } from '../../platform/db/index.ts'
 import { newId } from '../../platform/ids.ts'
-import { type NewEvent, recordEvents } from '../index.ts'
 
-let database: TestDatabase
-let db: Db
-let api: StreamApi
-beforeAll(async () => {
-  database = await createTestDatabase()
-  db = database.db
-  await makeDays(db, 5)
-})
-beforeEach(async () => {
-  await clearWebhooks(db)
-  await db.query('delete from webhooks_event_mark')
-  api = await createStreamApi({ db })
-})
-afterEach(() => api.stop())
-afterAll(() => database.close())
-
-const record = (...events: NewEvent[]) => db.transaction((tx) => recordEvents(tx, events))
-const refsOf = (events: readonly { data: { details: { ref_id: string } } }[]) =>
-  events.map(({ data }) => data.details.ref_id)
+const streams = useStreams()
 
 describe('a slow reader', () => {
   it('is told how many events it missed, and delays nobody', async () => {
-    const slow = await api.open()
-    const quick = await api.open()
+    const slow = await streams.api.open()
+    const quick = await streams.api.open()
     slow.pause()
     const text = 'x'.repeat(400_000)
     const count = 60
     for (let i = 0; i < count; i++)
-      await record(newEvent({ details: { ...newEvent().details, custom_args: { text } } }))
+      await streams.record(newEvent({ details: { ...newEvent().details, custom_args: { text } } }))
     await quick.until(count)
     slow.resume()
     while (!slow.events.some(({ event }) => event === 'gap'))
       await slow.until(slow.events.length + 1)
-    await record(newEvent())
+    await streams.record(newEvent())
     await quick.until(count + 1)
     const last = quick.events.at(-1)?.id
     while (slow.events.at(-1)?.id !== last) await slow.until(slow.events.length + 1)
@@ -66,11 +49,11 @@ describe('readers of large events that take nothing', () => {
   it('hold a bounded memory while they catch up, and delay no other tenant', async () => {
     // More than the network holds.
     const octets = 12_000_000
-    await record(large(octets))
-    await record(newEvent({ tenantId: 'tn_b' }), { ...large(), tenantId: 'tn_b' })
+    await streams.record(large(octets))
+    await streams.record(newEvent({ tenantId: 'tn_b' }), { ...large(), tenantId: 'tn_b' })
     const bytesOfTenantMax = 2 * octets
     const frameMemory = { bytesMax: 2 * bytesOfTenantMax, bytesOfTenantMax }
-    const limited = await createStreamApi({ db, frameMemory })
+    const limited = await createStreamApi({ db: streams.db, frameMemory })
     const before = held()
     const stalled: StreamReader[] = []
     for (let i = 0; i < 30; i++) {
@@ -94,9 +77,9 @@ describe('readers of large events that take nothing', () => {
   })
 
   it('lose their connection after a while, and free their places', async () => {
-    for (let i = 0; i < 4; i++) await record(large())
+    for (let i = 0; i < 4; i++) await streams.record(large())
     const limited = await createStreamApi({
-      db,
+      db: streams.db,
       streamLimits: { perKeyMax: 1, perTenantMax: 1, max: 1 },
       timeouts: { streamWriteMs: 300, checkEveryMs: 50 },
     })
@@ -110,10 +93,10 @@ describe('readers of large events that take nothing', () => {
 
   it('leave room for others at once when they take what they get', async () => {
     const frameMemory = { bytesMax: OCTETS, bytesOfTenantMax: OCTETS }
-    const limited = await createStreamApi({ db, frameMemory })
+    const limited = await createStreamApi({ db: streams.db, frameMemory })
     const live = await limited.open()
     for (let i = 1; i <= 3; i++) {
-      await record(large())
+      await streams.record(large())
       await live.until(i)
     }
     expect(live.events.map(({ event }) => event)).not.toContain('gap')
@@ -125,18 +108,18 @@ describe('readers of large events that take nothing', () => {
 
   it('leave room for others once they are gone', async () => {
     const frameMemory = { bytesMax: OCTETS, bytesOfTenantMax: OCTETS }
-    const limited = await createStreamApi({ db, frameMemory })
+    const limited = await createStreamApi({ db: streams.db, frameMemory })
     const [stalled, quick] = [await limited.open(), await limited.open()]
     stalled.pause()
     // The network holds the first ones.
     for (let i = 1; i <= 4; i++) {
-      await record(large())
+      await streams.record(large())
       await quick.until(i)
     }
     expect(quick.events.at(-1)).toMatchObject({ event: 'gap', data: { reason: 'slow_reader' } })
     stalled.close()
     const seen = quick.events.length
-    await record(large())
+    await streams.record(large())
     await quick.until(seen + 1)
     expect(quick.events.at(-1)?.event).toBe('MAIL_DELIVERED')
     await limited.stop()

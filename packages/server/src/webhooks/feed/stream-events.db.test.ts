@@ -1,40 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { createStreamApi, type StreamApi, sessionTenant } from '../../../test/event-streams.ts'
+import { describe, expect, it } from 'vitest'
+import { createStreamApi, refsOf, sessionTenant, useStreams } from '../../../test/event-streams.ts'
 import { newEvent } from '../../../test/webhook-dispatch.ts'
-import { clearWebhooks, makeDays } from '../../../test/webhook-record.ts'
-import type { Db, Tx } from '../../platform/db/index.ts'
+import type { Tx } from '../../platform/db/index.ts'
 import { newId, ulidAtTime } from '../../platform/ids.ts'
-import { type NewEvent, recordEvents } from '../index.ts'
+import { recordEvents } from '../index.ts'
 
 const QUIET_MS = 700
 
-let database: TestDatabase
-let db: Db
-let api: StreamApi
-beforeAll(async () => {
-  database = await createTestDatabase()
-  db = database.db
-  await makeDays(db, 5)
-})
-beforeEach(async () => {
-  await clearWebhooks(db)
-  await db.query('delete from webhooks_event_mark')
-  api = await createStreamApi({ db })
-})
-afterEach(() => api.stop())
-afterAll(() => database.close())
-
-const record = (...events: NewEvent[]) => db.transaction((tx) => recordEvents(tx, events))
+const streams = useStreams()
 const quiet = () => new Promise((resolve) => setTimeout(resolve, QUIET_MS))
-const refsOf = (events: readonly { data: { details: { ref_id: string } } }[]) =>
-  events.map(({ data }) => data.details.ref_id)
 
 /** A transaction that stays open until it is told to end. */
 async function begin(work: (tx: Tx) => Promise<unknown>) {
   const worked = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
-  const done = db.transaction(async (tx) => {
+  const done = streams.db.transaction(async (tx) => {
     await work(tx)
     worked.resolve()
     await end.promise
@@ -50,9 +30,9 @@ async function begin(work: (tx: Tx) => Promise<unknown>) {
 
 describe('an event stream', () => {
   it('sends each event as it is listed, once, with headers that turn buffering off', async () => {
-    const reader = await api.open()
+    const reader = await streams.api.open()
     const event = newEvent()
-    await record(event)
+    await streams.record(event)
     const [sent] = await reader.until(1)
     expect(reader.status).toBe(200)
     expect(reader.headers).toMatchObject({
@@ -60,7 +40,9 @@ describe('an event stream', () => {
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
     })
-    const { rows } = await db.query<{ event_id: string }>('select event_id from webhooks_event')
+    const { rows } = await streams.db.query<{ event_id: string }>(
+      'select event_id from webhooks_event',
+    )
     expect(sent?.id).toBe(rows[0]?.event_id)
     expect(sent?.event).toBe('MAIL_DELIVERED')
     expect(sent?.data).toMatchObject({ event_id: sent?.id, success: true, details: event.details })
@@ -69,9 +51,9 @@ describe('an event stream', () => {
   })
 
   it('sends nothing of before it was opened, and no event of another tenant', async () => {
-    await record(newEvent())
-    const readers = [await api.open(), await api.open('', { key: 'b' })]
-    await record(newEvent({ tenantId: 'tn_b' }), newEvent({ tenantId: 'tn_c' }))
+    await streams.record(newEvent())
+    const readers = [await streams.api.open(), await streams.api.open('', { key: 'b' })]
+    await streams.record(newEvent({ tenantId: 'tn_b' }), newEvent({ tenantId: 'tn_c' }))
     await readers[1]?.until(1)
     await quiet()
     expect(readers.map((reader) => reader.events.length)).toEqual([0, 1])
@@ -80,17 +62,17 @@ describe('an event stream', () => {
   it('sends what a slow transaction committed last, although it began first', async () => {
     const [slow, quick, later] = [newEvent(), newEvent(), newEvent()]
     const held = await begin((tx) => recordEvents(tx, [slow]))
-    const reader = await api.open()
-    await record(quick)
+    const reader = await streams.api.open()
+    await streams.record(quick)
     await reader.until(1)
     await held.commit()
     await reader.until(2)
-    await record(later)
+    await streams.record(later)
     await reader.until(3)
     expect(refsOf(reader.events)).toEqual([quick.refId, slow.refId, later.refId])
 
     // The same after a reconnection, in another process.
-    const other = await createStreamApi({ db })
+    const other = await createStreamApi({ db: streams.db })
     const again = await other.open('', { lastEventId: reader.events[0]?.id ?? '' })
     await again.until(2)
     expect(refsOf(again.events)).toEqual([slow.refId, later.refId])
@@ -98,11 +80,16 @@ describe('an event stream', () => {
   })
 
   it('has one order in all processes', async () => {
-    const other = await createStreamApi({ db })
-    const readers = [await api.open(), await other.open(), await api.open(), await other.open()]
+    const other = await createStreamApi({ db: streams.db })
+    const readers = [
+      await streams.api.open(),
+      await other.open(),
+      await streams.api.open(),
+      await other.open(),
+    ]
     const rounds = Array.from({ length: 200 }, async (_, i) => {
       await new Promise((resolve) => setTimeout(resolve, i * 5))
-      await record(newEvent(), newEvent())
+      await streams.record(newEvent(), newEvent())
     })
     await Promise.all(rounds)
     const orders = await Promise.all(
@@ -115,15 +102,17 @@ describe('an event stream', () => {
 
   it('goes on while a transaction of somebody else stays open', async () => {
     const held = await begin((tx) => tx.query('create temp table held (n int)'))
-    const reader = await api.open()
-    await record(newEvent())
+    const reader = await streams.api.open()
+    await streams.record(newEvent())
     await reader.until(1)
     await held.commit()
   })
 
   it('finds events that were recorded late, under an old day', async () => {
-    const reader = await api.open()
-    await record(newEvent({ eventAtMicros: newEvent().eventAtMicros - 3n * 86_400_000_000n }))
+    const reader = await streams.api.open()
+    await streams.record(
+      newEvent({ eventAtMicros: newEvent().eventAtMicros - 3n * 86_400_000_000n }),
+    )
     expect(await reader.until(1)).toHaveLength(1)
   })
 
@@ -141,9 +130,9 @@ describe('an event stream', () => {
       newEvent({ details: { ...details, email: ['ADA@example.com'] } }),
       newEvent({ event: 'IMAP_ERROR', owner: 'imap_1', refId: '', details: {} }),
     ]
-    const all = await api.open()
-    const some = await api.open(query)
-    await record(...events)
+    const all = await streams.api.open()
+    const some = await streams.api.open(query)
+    await streams.record(...events)
     await all.until(4)
     await some.until(places.length)
     await quiet()
@@ -152,10 +141,12 @@ describe('an event stream', () => {
   })
 
   it('keeps the content of received mail from keys that may not read content', async () => {
-    const reader = await api.open('', { key: 'reader' })
+    const reader = await streams.api.open('', { key: 'reader' })
     const inboundId = newId('in')
     const details = { inbound_id: inboundId, text: 'secret' }
-    await record(newEvent({ event: 'INCOMING_EMAIL', refId: inboundId, owner: 'imap_1', details }))
+    await streams.record(
+      newEvent({ event: 'INCOMING_EMAIL', refId: inboundId, owner: 'imap_1', details }),
+    )
     const [sent] = await reader.until(1)
     expect(sent?.data.details).toEqual({ inbound_id: inboundId })
   })
@@ -163,50 +154,50 @@ describe('an event stream', () => {
 
 describe('a stream that comes back', () => {
   it('gets what it missed in the order in which others got it, and then what is new', async () => {
-    const witness = await api.open()
-    const first = await api.open()
-    await record(newEvent())
+    const witness = await streams.api.open()
+    const first = await streams.api.open()
+    await streams.record(newEvent())
     const [{ id: lastEventId } = { id: '' }] = await first.until(1)
     first.close()
     for (let i = 0; i < 30; i++) {
       const held = await begin((tx) => recordEvents(tx, [newEvent()]))
-      await record(...Array.from({ length: 20 }, () => newEvent()))
+      await streams.record(...Array.from({ length: 20 }, () => newEvent()))
       if (i % 10 === 0) await witness.until(i)
       await held.commit()
     }
-    const again = await api.open('', { lastEventId })
+    const again = await streams.api.open('', { lastEventId })
     await again.until(10)
-    await record(newEvent(), newEvent())
+    await streams.record(newEvent(), newEvent())
     await witness.until(633)
     await again.until(632)
     expect(again.events.map(({ id }) => id)).toEqual(witness.events.map(({ id }) => id).slice(1))
   })
 
   it('gets what slow transactions committed behind what others had got before', async () => {
-    const witness = await api.open()
-    await record(newEvent())
+    const witness = await streams.api.open()
+    await streams.record(newEvent())
     const [first] = await witness.until(1)
     for (const round of [1, 2]) {
       const held = await begin((tx) => recordEvents(tx, [newEvent()]))
-      await record(newEvent())
+      await streams.record(newEvent())
       await witness.until(2 * round)
       await held.commit()
       await witness.until(2 * round + 1)
     }
     // Of several marks at once.
-    const again = await api.open('', { lastEventId: first?.id ?? '' })
+    const again = await streams.api.open('', { lastEventId: first?.id ?? '' })
     await again.until(4)
     expect(again.events.map(({ id }) => id)).toEqual(witness.events.map(({ id }) => id).slice(1))
   })
 
   it('gets events of a time in which nobody had a stream', async () => {
-    const first = await api.open()
-    await record(newEvent())
+    const first = await streams.api.open()
+    await streams.record(newEvent())
     const [{ id: lastEventId } = { id: '' }] = await first.until(1)
-    await api.stop()
-    await record(newEvent(), newEvent())
-    api = await createStreamApi({ db })
-    const again = await api.open('', { lastEventId })
+    await streams.api.stop()
+    await streams.record(newEvent(), newEvent())
+    streams.api = await createStreamApi({ db: streams.db })
+    const again = await streams.api.open('', { lastEventId })
     expect(await again.until(2)).toHaveLength(2)
   })
 
@@ -215,18 +206,18 @@ describe('a stream that comes back', () => {
     ['malformed', () => 'nonsense'],
     ['too old', () => `evt_${ulidAtTime(Date.now() - 25 * 3_600_000)}`],
   ])('with an id that is %s is told a gap, and gets what there is', async (_, idOf) => {
-    await record(newEvent(), newEvent())
-    const reader = await api.open('', { lastEventId: idOf() })
+    await streams.record(newEvent(), newEvent())
+    const reader = await streams.api.open('', { lastEventId: idOf() })
     const [gap, ...events] = await reader.until(3)
     expect(gap).toEqual({ id: '', event: 'gap', data: { reason: 'unknown_event', count: null } })
     expect(events).toHaveLength(2)
   })
 
   it("finds nothing by another tenant's event", async () => {
-    const other = await api.open('', { key: 'b' })
-    await record(newEvent({ tenantId: 'tn_b' }), newEvent({ tenantId: 'tn_b' }))
+    const other = await streams.api.open('', { key: 'b' })
+    await streams.record(newEvent({ tenantId: 'tn_b' }), newEvent({ tenantId: 'tn_b' }))
     const [{ id: lastEventId } = { id: '' }] = await other.until(2)
-    const reader = await api.open('', { lastEventId })
+    const reader = await streams.api.open('', { lastEventId })
     await quiet()
     expect(reader.events.map(({ event }) => event)).toEqual(['gap'])
   })
@@ -234,9 +225,9 @@ describe('a stream that comes back', () => {
 
 describe('the end of a stream', () => {
   it('comes within seconds when its key is revoked', async () => {
-    const reader = await api.open()
-    const other = await api.open('', { key: 'b' })
-    api.keys.delete('a')
+    const reader = await streams.api.open()
+    const other = await streams.api.open('', { key: 'b' })
+    streams.api.keys.delete('a')
     await reader.ended()
     expect(other.isEnded).toBe(false)
   })
@@ -249,44 +240,47 @@ describe('the end of a stream', () => {
       content: false,
       memberships: [{ tenantId: sessionTenant, role: 'viewer' as const, content }],
     })
-    for (const cookie of ['ended', 'changed', 'kept']) api.people.set(cookie, person(true))
+    for (const cookie of ['ended', 'changed', 'kept']) streams.api.people.set(cookie, person(true))
     const [ended, changed, kept] = await Promise.all(
-      ['ended', 'changed', 'kept'].map((cookie) => api.openAsPerson(cookie)),
+      ['ended', 'changed', 'kept'].map((cookie) => streams.api.openAsPerson(cookie)),
     )
-    await record(newEvent({ tenantId: sessionTenant }), newEvent())
+    await streams.record(newEvent({ tenantId: sessionTenant }), newEvent())
     await kept?.until(1)
-    api.people.delete('ended')
-    api.people.set('changed', person(false))
+    streams.api.people.delete('ended')
+    streams.api.people.set('changed', person(false))
     await Promise.all([ended?.ended(), changed?.ended()])
     expect([kept?.isEnded, kept?.events.length]).toEqual([false, 1])
   })
 
   it('comes when the marks are gone, as after a restore: readers find their place anew', async () => {
-    const reader = await api.open()
-    await record(newEvent())
+    const reader = await streams.api.open()
+    await streams.record(newEvent())
     await reader.until(1)
-    await db.query('delete from webhooks_event_mark')
-    await record(newEvent())
+    await streams.db.query('delete from webhooks_event_mark')
+    await streams.record(newEvent())
     await reader.ended()
-    const again = await api.open('', { lastEventId: reader.events[0]?.id ?? '' })
+    const again = await streams.api.open('', { lastEventId: reader.events[0]?.id ?? '' })
     expect(await again.until(1)).toHaveLength(1)
   })
 
   it('comes at once when the server stops, also for one that does not read', async () => {
-    const readers = [await api.open(), await api.open('', { lastEventId: newId('evt') })]
+    const readers = [
+      await streams.api.open(),
+      await streams.api.open('', { lastEventId: newId('evt') }),
+    ]
     readers[1]?.pause()
     const startedMs = performance.now()
-    await api.stop()
+    await streams.api.stop()
     await readers[0]?.ended()
     expect(performance.now() - startedMs).toBeLessThan(3_000)
-    api = await createStreamApi({ db })
+    streams.api = await createStreamApi({ db: streams.db })
   })
 })
 
 describe('the limits of streams', () => {
   it('refuse by name, and free a place when a stream ends', async () => {
     const streamLimits = { perKeyMax: 1, perTenantMax: 2, max: 3 }
-    const limited = await createStreamApi({ db, streamLimits })
+    const limited = await createStreamApi({ db: streams.db, streamLimits })
     const nameOf = async (key: string) => {
       const { status, headers } = await limited.open('', { key })
       return [status, String(headers['ratelimit-policy'] ?? '').split(';')[0]]
@@ -307,10 +301,10 @@ describe('the limits of streams', () => {
   })
 
   it('leave the requests under way of a key alone', async () => {
-    expect((await api.open('', { key: 'sender' })).status).toBe(403)
-    expect((await api.open('', { key: 'nobody' })).status).toBe(401)
-    expect((await api.open('?start=2026-01-01')).status).toBe(400)
-    const head = await fetch(`${api.origin}/v1/events/stream`, {
+    expect((await streams.api.open('', { key: 'sender' })).status).toBe(403)
+    expect((await streams.api.open('', { key: 'nobody' })).status).toBe(401)
+    expect((await streams.api.open('?start=2026-01-01')).status).toBe(400)
+    const head = await fetch(`${streams.api.origin}/v1/events/stream`, {
       method: 'HEAD',
       headers: { authorization: 'Bearer a' },
     })
