@@ -43,7 +43,8 @@ export default defineConfig({
           groups: [
             { name: 'first', tags: ['$initial'] },
             { name: 'library', test: /\/node_modules\//, minShareCount: 2 },
-            { name: 'parts', test: /\/src\/(?:api|ui|words)\//, minShareCount: 2 },
+            { name: 'parts', test: /\/src\/(?:api|session|ui|words)\//, minShareCount: 2 },
+            { name: 'mail', test: /\/src\/(?:email|emails|events)\//, minShareCount: 2 },
             { name: 'mailers', test: /\/src\/(?:mailers|mailboxes|oauth|webhooks)\// },
             { name: 'operator', test: /\/src\/operator\// },
             { name: 'inbound', test: /\/src\/(?:domains|inbound|protection|suppressions)\// },
