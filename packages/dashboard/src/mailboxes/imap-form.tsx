@@ -1,20 +1,26 @@
 /** Adds a mailbox that is read by IMAP, or changes one: the login and the folders are tried first. */
-import type { Mailer } from '@postrider/client'
+import type { ConfigureImapInput, Mailer, UpdateImapInput } from '@postrider/client'
 import { useMutation } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { isReadOnly } from '../mailers/mailer-kind.ts'
-import { providers } from '../mailers/providers.ts'
+import { type Provider, providers } from '../mailers/providers.ts'
 import {
-  readServer,
-  type ServerDraft,
-  ServerFields,
-  serverPaths,
-} from '../mailers/server-fields.tsx'
+  fieldOf,
+  LoginChecks,
+  type LoginDraft,
+  LoginFields,
+  type LoginFormState,
+  loginOf,
+  loginPaths,
+  NameField,
+  ProviderSelect,
+  readConfig,
+  useEnd,
+} from '../mailers/server-login.tsx'
 import { words as mailerWords } from '../mailers/words.ts'
 import { useTenant } from '../session/use-tenant.ts'
-import { Checkbox, helpBelow, PasswordInput, Select, Textarea, TextInput } from '../ui/controls.ts'
+import { Textarea, TextInput } from '../ui/controls.ts'
 import { Dialog, DialogEnd, DialogForm } from '../ui/dialog.tsx'
 import { fieldErrors } from '../ui/field-errors.ts'
 import classes from '../ui/form.module.css'
@@ -26,10 +32,20 @@ import { changedWebhook, readFolders } from './mailbox-settings.ts'
 import { words } from './words.ts'
 
 const imapProviders = providers.filter(({ imap }) => imap !== undefined)
-const paths = [
-  ...['/name', '/email', '/folders', '/since', '/webhook/webhook_url'],
-  ...['/config/username', '/config/password', ...serverPaths('/config')],
-]
+const paths = [...loginPaths, '/folders', '/since', '/webhook/webhook_url']
+
+interface ImapDraft extends LoginDraft {
+  readonly folders: string
+  readonly since: string
+  readonly url: string
+  readonly headers: readonly Header[]
+  readonly isSigned: boolean
+}
+
+interface ImapFormState extends LoginFormState {
+  readonly draft: ImapDraft
+  readonly change: (part: Partial<ImapDraft>) => void
+}
 
 interface FormProps {
   readonly close: () => void
@@ -53,221 +69,193 @@ export function ImapForm(o: FormProps & { readonly isOpen: boolean }) {
   )
 }
 
-function Form({ mailer, close }: FormProps) {
+function Form(o: FormProps) {
   const text = useWords(words)
   const mailerText = useWords(mailerWords)
-  const { tenantId, client } = useTenant()
-  const navigate = useNavigate()
+  const { mailer, close } = o
   const isNew = mailer === undefined
-  /** Another one has the server and the login of its OAuth app. */
-  const hasPassword = isNew || mailer.connection_type === 'basic'
-  const [provider, setProvider] = useState('')
-  const [name, setName] = useState(mailer?.name ?? '')
-  const [email, setEmail] = useState(mailer?.email ?? '')
-  const [server, setServer] = useState<ServerDraft>({
-    host: mailer?.config.host ?? '',
-    port: String(mailer?.config.port ?? 993),
-    secure: mailer?.config.secure ?? 'SSL',
-  })
-  const [isVerified, setVerified] = useState(mailer?.config.tls_verify ?? true)
-  const [username, setUsername] = useState(mailer?.config.username ?? '')
-  const [password, setPassword] = useState('')
-  const [folders, setFolders] = useState((mailer?.folders ?? ['INBOX']).join('\n'))
-  const [since, setSince] = useState('')
-  const [url, setUrl] = useState(mailer?.webhook?.webhook_url ?? '')
-  const [headers, setHeaders] = useState<readonly Header[]>([])
-  const [isSigned, setSigned] = useState(mailer?.webhook?.signing === true)
-  const [isTried, setTried] = useState(true)
-  const save = useMutation({
-    async mutationFn() {
-      const config = { ...readServer(server), tls_verify: isVerified }
-      const webhook = changedWebhook(mailer?.webhook, {
-        ...{ url, headers: readHeaders(headers), isSigned },
-      })
-      if (isNew) {
-        return await client.configureIMAP({
-          ...{ name: name.trim() || email.trim(), email: email.trim(), verify: isTried },
-          ...{ config_type: 'imap', connection_type: 'basic', folders: readFolders(folders) },
-          config: { ...config, username: username.trim() || email.trim(), password },
-          ...(webhook && { webhook }),
-          ...(since !== '' && { since: new Date(since).toISOString() }),
-        })
-      }
-      // An empty one tries what is stored, so that folders are looked for.
-      const tried = isTried ? { config: {} } : {}
-      return await client.updateIMAP({
-        ...{ mailer_id: mailer.mailer_id, verify: isTried, folders: readFolders(folders) },
-        ...(isReadOnly(mailer) && { name: name.trim() }),
-        ...(webhook !== undefined && { webhook }),
-        ...(hasPassword
-          ? {
-              email: email.trim(),
-              config: {
-                ...config,
-                ...(username !== '' && { username: username.trim() }),
-                ...(password !== '' && { password }),
-              },
-            }
-          : tried),
-      })
-    },
-    async onSuccess(saved) {
-      tellDone(mailerText.saved)
-      // A secret is shown once: the dialog stays until it has been copied.
-      if (saved.signing_secret === undefined) await end(saved.mailer.mailer_id)
-      else await queryClient.invalidateQueries({ queryKey: [tenantId, 'mailers'] })
-    },
-  })
-  async function end(mailerId: string): Promise<void> {
-    close()
-    await queryClient.invalidateQueries({ queryKey: [tenantId] })
-    await navigate({ to: '/t/$tenantId/mailers/$mailerId', params: { tenantId, mailerId } })
-  }
+  const hasPassword = isNew || isByPassword(mailer)
+  const [draft, setDraft] = useState(() => draftOf(mailer))
+  const change = (part: Partial<ImapDraft>) => setDraft((before) => ({ ...before, ...part }))
+  const { save, end } = useSave(draft, o)
   const errors = fieldErrors(save.error, paths)
-  function choose(chosen: string | null): void {
-    setProvider(chosen ?? '')
-    const host = providers.find((one) => one.name === chosen)?.imap
-    if (host === undefined) return
-    setServer({ host, port: '993', secure: 'SSL' })
-    if (username === '') setUsername(email)
-  }
   if (save.data?.signing_secret !== undefined) {
     const { mailer_id: mailerId } = save.data.mailer
     return <SigningSecret secret={save.data.signing_secret} close={() => void end(mailerId)} />
   }
-  const nameField = (
-    <TextInput
-      {...helpBelow}
-      label={mailerText.yourName}
-      placeholder={email}
-      required={!isNew}
-      withAsterisk={false}
-      value={name}
-      error={errors.of('/name')}
-      onChange={(event) => setName(event.currentTarget.value)}
-    />
-  )
+  const form = { draft, change, errors, isNew }
   return (
     <DialogForm submit={() => save.mutate()}>
       {isNew && (
-        <Select
-          label={mailerText.provider}
-          placeholder={mailerText.otherProvider}
-          data={imapProviders.map((one) => one.name)}
-          value={provider === '' ? null : provider}
-          onChange={choose}
-          clearable
-          searchable
+        <ProviderSelect
+          known={imapProviders}
+          value={draft.provider}
+          choose={(chosen) => change(serverOf(chosen, draft))}
         />
       )}
       {hasPassword ? (
-        <>
-          <div className={classes.pair}>
-            <TextInput
-              {...helpBelow}
-              label={text.address}
-              type="email"
-              required
-              withAsterisk={false}
-              data-autofocus={isNew || undefined}
-              value={email}
-              error={errors.of('/email')}
-              onChange={(event) => setEmail(event.currentTarget.value)}
-            />
-            {nameField}
-          </div>
-          <ServerFields value={server} onChange={setServer} errors={errors} path="/config" />
-          <div className={classes.pair}>
-            <TextInput
-              {...helpBelow}
-              label={mailerText.username}
-              description={isNew ? text.usernameHelp : undefined}
-              autoComplete="off"
-              value={username}
-              error={errors.of('/config/username')}
-              onChange={(event) => setUsername(event.currentTarget.value)}
-            />
-            <PasswordInput
-              {...helpBelow}
-              label={mailerText.password}
-              description={isNew ? undefined : mailerText.passwordKept}
-              autoComplete="new-password"
-              required={isNew}
-              withAsterisk={false}
-              value={password}
-              error={errors.of('/config/password')}
-              onChange={(event) => setPassword(event.currentTarget.value)}
-            />
-          </div>
-        </>
+        <LoginFields
+          form={form}
+          address={{ label: text.address }}
+          username={{ description: isNew ? text.usernameHelp : undefined }}
+          password={{
+            description: isNew ? undefined : mailerText.passwordKept,
+            required: isNew,
+          }}
+        />
       ) : (
-        isReadOnly(mailer) && nameField
+        isReadOnly(mailer) && <NameField form={form} />
       )}
-      <div className={classes.pair}>
-        <Textarea
-          {...helpBelow}
-          label={text.folders}
-          description={text.foldersHelp}
-          autosize
-          minRows={2}
-          required
-          withAsterisk={false}
-          value={folders}
-          error={errors.of('/folders')}
-          onChange={(event) => setFolders(event.currentTarget.value)}
-        />
-        {isNew && (
-          <TextInput
-            {...helpBelow}
-            type="datetime-local"
-            label={text.sinceLabel}
-            description={text.sinceHelp}
-            value={since}
-            error={errors.of('/since')}
-            onChange={(event) => setSince(event.currentTarget.value)}
-          />
-        )}
-      </div>
-      <TextInput
-        {...helpBelow}
-        label={text.webhookUrl}
-        description={text.webhookHelp}
-        type="url"
-        placeholder="https://hooks.example.com/mail"
-        value={url}
-        error={errors.of('/webhook/webhook_url')}
-        onChange={(event) => setUrl(event.currentTarget.value)}
-      />
-      {url.trim() !== '' && (
-        <>
-          <HeaderFields
-            headers={headers}
-            onChange={setHeaders}
-            present={mailer?.webhook?.headers_present ?? []}
-          />
-          <SigningSwitch isSigned={isSigned} set={setSigned} />
-        </>
-      )}
-      <div className={classes.group}>
-        {hasPassword && (
-          <Checkbox
-            label={mailerText.verifyCertificate}
-            checked={isVerified}
-            onChange={(event) => setVerified(event.currentTarget.checked)}
-          />
-        )}
-        <Checkbox
-          label={text.tryMailbox}
-          checked={isTried}
-          onChange={(event) => setTried(event.currentTarget.checked)}
-        />
-      </div>
+      <FolderFields form={form} />
+      <WebhookFields form={form} headersPresent={mailer?.webhook?.headers_present ?? []} />
+      <LoginChecks form={form} tryLabel={text.tryMailbox} hasServer={hasPassword} />
       <DialogEnd
-        confirm={isNew && isTried ? mailerText.addAndTest : mailerText.save}
+        confirm={isNew && draft.isTried ? mailerText.addAndTest : mailerText.save}
         isBusy={save.isPending}
         error={errors.rest}
         close={close}
       />
     </DialogForm>
+  )
+}
+
+/** Another mailer has the server and the login of its OAuth app. */
+function isByPassword({ connection_type }: Mailer): boolean {
+  return connection_type === 'basic'
+}
+
+function draftOf(mailer: Mailer | undefined): ImapDraft {
+  return {
+    ...loginOf(mailer, { port: '993', secure: 'SSL' }),
+    folders: (mailer?.folders ?? ['INBOX']).join('\n'),
+    since: '',
+    url: mailer?.webhook?.webhook_url ?? '',
+    headers: [],
+    isSigned: mailer?.webhook?.signing === true,
+  }
+}
+
+function serverOf(chosen: Provider | undefined, { username, email }: ImapDraft) {
+  const provider = chosen?.name ?? ''
+  if (chosen?.imap === undefined) return { provider }
+  return {
+    provider,
+    server: { host: chosen.imap, port: '993', secure: 'SSL' as const },
+    username: username === '' ? email : username,
+  }
+}
+
+function useSave(draft: ImapDraft, { mailer, close }: FormProps) {
+  const { saved: savedWord } = useWords(mailerWords)
+  const { tenantId, client } = useTenant()
+  const end = useEnd({ close })
+  const save = useMutation({
+    mutationFn: async () =>
+      mailer === undefined
+        ? await client.configureIMAP(newMailboxOf(draft))
+        : await client.updateIMAP(changeOf(mailer, draft)),
+    async onSuccess(saved) {
+      tellDone(savedWord)
+      // A secret is shown once: the dialog stays until it has been copied.
+      if (saved.signing_secret === undefined) await end(saved.mailer.mailer_id)
+      else await queryClient.invalidateQueries({ queryKey: [tenantId, 'mailers'] })
+    },
+  })
+  return { save, end }
+}
+
+function newMailboxOf(draft: ImapDraft): ConfigureImapInput {
+  const { name, email, username, password, isTried, since } = draft
+  const webhook = webhookOf(draft)
+  return {
+    ...{ name: name.trim() || email.trim(), email: email.trim(), verify: isTried },
+    ...{ config_type: 'imap', connection_type: 'basic', folders: readFolders(draft.folders) },
+    config: { ...readConfig(draft), username: username.trim() || email.trim(), password },
+    ...(webhook && { webhook }),
+    ...(since !== '' && { since: new Date(since).toISOString() }),
+  }
+}
+
+function changeOf(mailer: Mailer, draft: ImapDraft): UpdateImapInput {
+  const { name, email, username, password, isTried } = draft
+  const webhook = webhookOf(draft, mailer.webhook)
+  // An empty one tries what is stored, so that folders are looked for.
+  const tried = isTried ? { config: {} } : {}
+  return {
+    ...{ mailer_id: mailer.mailer_id, verify: isTried, folders: readFolders(draft.folders) },
+    ...(isReadOnly(mailer) && { name: name.trim() }),
+    ...(webhook !== undefined && { webhook }),
+    ...(isByPassword(mailer)
+      ? {
+          email: email.trim(),
+          config: {
+            ...readConfig(draft),
+            ...(username !== '' && { username: username.trim() }),
+            ...(password !== '' && { password }),
+          },
+        }
+      : tried),
+  }
+}
+
+function webhookOf({ url, headers, isSigned }: ImapDraft, stored?: Mailer['webhook']) {
+  return changedWebhook(stored, { url, headers: readHeaders(headers), isSigned })
+}
+
+/** Which folders are read. A new mailbox is also told from when on. */
+function FolderFields({ form }: { readonly form: ImapFormState }) {
+  const text = useWords(words)
+  return (
+    <div className={classes.pair}>
+      <Textarea
+        {...fieldOf(form, 'folders', '/folders')}
+        label={text.folders}
+        description={text.foldersHelp}
+        autosize
+        minRows={2}
+        required
+      />
+      {form.isNew && (
+        <TextInput
+          {...fieldOf(form, 'since', '/since')}
+          type="datetime-local"
+          label={text.sinceLabel}
+          description={text.sinceHelp}
+        />
+      )}
+    </div>
+  )
+}
+
+/** Where the mail of the mailbox goes. */
+function WebhookFields({
+  form,
+  headersPresent,
+}: {
+  readonly form: ImapFormState
+  readonly headersPresent: readonly string[]
+}) {
+  const text = useWords(words)
+  const { draft, change } = form
+  return (
+    <>
+      <TextInput
+        {...fieldOf(form, 'url', '/webhook/webhook_url')}
+        label={text.webhookUrl}
+        description={text.webhookHelp}
+        type="url"
+        placeholder="https://hooks.example.com/mail"
+      />
+      {draft.url.trim() !== '' && (
+        <>
+          <HeaderFields
+            headers={draft.headers}
+            onChange={(headers) => change({ headers })}
+            present={headersPresent}
+          />
+          <SigningSwitch isSigned={draft.isSigned} set={(isSigned) => change({ isSigned })} />
+        </>
+      )}
+    </>
   )
 }
