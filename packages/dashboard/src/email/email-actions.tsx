@@ -4,7 +4,7 @@ import { Ban, Ellipsis, RotateCw, Send } from 'lucide-react'
 import { useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
 import { bulkStatuses } from '../emails/emails-search.ts'
-import { runBulk } from '../emails/run-bulk.ts'
+import { type BulkPage, runBulk } from '../emails/run-bulk.ts'
 import type { Mailers } from '../emails/use-mailers.ts'
 import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
@@ -14,7 +14,7 @@ import { ActionIcon, Menu, Select } from '../ui/controls.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { tellDone, tellFailed } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
-import type { Trace } from './build-timeline.ts'
+import type { Trace, TracedRecipient } from './build-timeline.ts'
 import classes from './email.module.css'
 import { words } from './words.ts'
 
@@ -28,69 +28,21 @@ export function EmailActions({
   readonly mailers: Mailers
 }) {
   const text = useWords(words)
-  const mayText = useWords(sessionWords)
-  const { client, tenantId, may, isLooking } = useTenant()
+  const { client } = useTenant()
   const [asked, setAsked] = useState<Asked>()
-  const [mailerId, setMailerId] = useState('')
-  const { ref_id: refId, recipients } = email
-  const countOf = (statuses: readonly string[]) =>
-    recipients.filter(({ status }) => statuses.includes(status)).length
-  const counts = {
-    retry: countOf(bulkStatuses.retry),
-    cancel: countOf(bulkStatuses.cancel),
-    rescue: countOf(bulkStatuses.rescue),
-  }
-  const uncertain = recipients.filter(
-    ({ status, attempts }) => status === 'failed' && attempts.at(-1)?.outcome === 'uncertain',
-  ).length
-
-  const refresh = () =>
-    Promise.all([
-      queryClient.invalidateQueries({ queryKey: [tenantId, 'email', refId] }),
-      queryClient.invalidateQueries({ queryKey: [tenantId, 'emails'] }),
-    ])
-  const change = { onError: tellFailed('change'), onSettled: refresh }
-  const sending = { onError: tellFailed('send'), onSettled: refresh }
-  const body = (pageToken: string | undefined) => ({
-    ref_ids: [refId],
-    ...(pageToken !== undefined && { pageToken }),
-  })
-  const whole = { onProgress: () => undefined, isStopped: () => false }
+  const counts = countsOf(email.recipients)
+  const refresh = useRefresh(email)
   const retry = useMutation({
-    ...change,
-    mutationFn: () => runBulk({ ...whole, call: (token) => client.retryEmails(body(token)) }),
+    mutationFn: () => runWhole(email, (body) => client.retryEmails(body)),
+    onError: tellFailed('change'),
+    onSettled: refresh,
     onSuccess: ({ changed }) => tellDone(changed === 0 ? text.nothingWaited : text.triedNow),
   })
-  const cancel = useMutation({
-    ...change,
-    mutationFn: () => runBulk({ ...whole, call: (token) => client.cancelEmails(body(token)) }),
-    onSuccess: ({ changed }) => done(changed, text.cancelled),
+  const dialog = (name: Asked): DialogProps => ({
+    ...{ email, counts },
+    isOpen: asked === name,
+    close: () => setAsked(undefined),
   })
-  const rescue = useMutation({
-    ...sending,
-    mutationFn: () =>
-      runBulk({
-        ...whole,
-        async call(token) {
-          const by = mailerId === '' ? {} : { mailer_id: mailerId }
-          const answer = await client.rescueEmails({ ...body(token), ...by })
-          return { ...answer, changed: answer.rescued }
-        },
-      }),
-    onSuccess: ({ changed }) => done(changed, text.sentAgain),
-  })
-  const replay = useMutation({
-    ...sending,
-    mutationFn: () => client.replayWebhookEvents({ ref_id: refId }),
-    onSuccess: ({ replayed }) => done(replayed, text.replayed),
-  })
-  function done(count: number, tell: (count: number) => string): void {
-    setAsked(undefined)
-    tellDone(count === 0 ? text.noneChanged : tell(count))
-  }
-
-  const curl = `curl ${location.origin}/v1/email/${refId} -H "Authorization: Bearer $KEY"`
-  const close = () => setAsked(undefined)
   return (
     <>
       {counts.retry > 0 && (
@@ -123,87 +75,200 @@ export function EmailActions({
           {text.cancel}
         </ActionButton>
       )}
-      <Menu width={260}>
-        <Menu.Target>
-          <ActionIcon variant="default" size={36} aria-label={text.more}>
-            <Ellipsis size={16} aria-hidden />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {email.events.length > 0 && (
-            <Menu.Item
-              data-operation="replayWebhookEvents"
-              {...(!may('replayWebhookEvents') && {
-                'aria-disabled': true,
-                'data-disabled': true,
-              })}
-              onClick={() => may('replayWebhookEvents') && setAsked('replay')}
-            >
-              {text.replay}
-              {!may('replayWebhookEvents') && (
-                <span className={classes.quiet}>
-                  {' '}
-                  {isLooking ? mayText.actFirst : mayText.notForRole}
-                </span>
-              )}
-            </Menu.Item>
-          )}
-          <Menu.Item
-            onClick={() =>
-              void navigator.clipboard
-                .writeText(curl)
-                .then(() => tellDone(text.copied), tellFailed('copy'))
-            }
-          >
-            {text.copyCurl}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      <Confirm
-        title={text.cancelTitle}
-        isOpen={asked === 'cancel'}
-        close={close}
-        confirm={text.cancelDo}
-        isDangerous
-        isBusy={cancel.isPending}
-        onConfirm={() => cancel.mutate()}
-      >
-        <p>{text.cancelHelp(counts.cancel)}</p>
-      </Confirm>
-      <Confirm
-        title={text.rescueTitle}
-        isOpen={asked === 'rescue'}
-        close={close}
-        confirm={text.sendAgain}
-        isBusy={rescue.isPending}
-        onConfirm={() => rescue.mutate()}
-      >
-        <p>{text.rescueHelp(counts.rescue)}</p>
-        {uncertain > 0 && (
-          <Banner tone="warn" word={text.mayBeTwice} title="">
-            {text.uncertainHelp(uncertain)}
-          </Banner>
-        )}
-        <Select
-          label={text.sendBy}
-          data={[
-            { value: '', label: text.sameMailer },
-            ...mailers.sending.map(({ mailer_id, name }) => ({ value: mailer_id, label: name })),
-          ]}
-          value={mailerId}
-          onChange={(value) => setMailerId(value ?? '')}
-        />
-      </Confirm>
-      <Confirm
-        title={text.replayTitle}
-        isOpen={asked === 'replay'}
-        close={close}
-        confirm={text.replayDo}
-        isBusy={replay.isPending}
-        onConfirm={() => replay.mutate()}
-      >
-        <p>{text.replayHelp(email.events.length)}</p>
-      </Confirm>
+      <MoreMenu email={email} replay={() => setAsked('replay')} />
+      <CancelDialog {...dialog('cancel')} />
+      <RescueDialog {...dialog('rescue')} mailers={mailers} />
+      <ReplayDialog {...dialog('replay')} />
     </>
+  )
+}
+
+/** How many recipients each action would change. */
+function countsOf(recipients: readonly TracedRecipient[]) {
+  const countOf = (statuses: readonly string[]) =>
+    recipients.filter(({ status }) => statuses.includes(status)).length
+  return {
+    retry: countOf(bulkStatuses.retry),
+    cancel: countOf(bulkStatuses.cancel),
+    rescue: countOf(bulkStatuses.rescue),
+  }
+}
+
+/** On all recipients of the email: nobody watches how far it is, and nobody stops it. */
+function runWhole(
+  { ref_id: refId }: Trace,
+  call: (body: { ref_ids: string[]; pageToken?: string }) => Promise<BulkPage>,
+) {
+  return runBulk({
+    call: (token) => call({ ref_ids: [refId], ...(token !== undefined && { pageToken: token }) }),
+    onProgress: () => undefined,
+    isStopped: () => false,
+  })
+}
+
+function useRefresh({ ref_id: refId }: Trace) {
+  const { tenantId } = useTenant()
+  return () =>
+    Promise.all([
+      queryClient.invalidateQueries({ queryKey: [tenantId, 'email', refId] }),
+      queryClient.invalidateQueries({ queryKey: [tenantId, 'emails'] }),
+    ])
+}
+
+function MoreMenu({ email, replay }: { readonly email: Trace; readonly replay: () => void }) {
+  const text = useWords(words)
+  const mayText = useWords(sessionWords)
+  const { may, isLooking } = useTenant()
+  const mayReplay = may('replayWebhookEvents')
+  const curl = `curl ${location.origin}/v1/email/${email.ref_id} -H "Authorization: Bearer $KEY"`
+  return (
+    <Menu width={260}>
+      <Menu.Target>
+        <ActionIcon variant="default" size={36} aria-label={text.more}>
+          <Ellipsis size={16} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {email.events.length > 0 && (
+          <Menu.Item
+            data-operation="replayWebhookEvents"
+            {...(!mayReplay && { 'aria-disabled': true, 'data-disabled': true })}
+            onClick={() => mayReplay && replay()}
+          >
+            {text.replay}
+            {!mayReplay && (
+              <span className={classes.quiet}>
+                {' '}
+                {isLooking ? mayText.actFirst : mayText.notForRole}
+              </span>
+            )}
+          </Menu.Item>
+        )}
+        <Menu.Item
+          onClick={() =>
+            void navigator.clipboard
+              .writeText(curl)
+              .then(() => tellDone(text.copied), tellFailed('copy'))
+          }
+        >
+          {text.copyCurl}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+interface DialogProps {
+  readonly email: Trace
+  readonly counts: ReturnType<typeof countsOf>
+  readonly isOpen: boolean
+  readonly close: () => void
+}
+
+function CancelDialog({ email, counts, isOpen, close }: DialogProps) {
+  const text = useWords(words)
+  const { client } = useTenant()
+  const cancel = useMutation({
+    mutationFn: () => runWhole(email, (body) => client.cancelEmails(body)),
+    onError: tellFailed('change'),
+    onSettled: useRefresh(email),
+    onSuccess({ changed }) {
+      close()
+      tellDone(changed === 0 ? text.noneChanged : text.cancelled(changed))
+    },
+  })
+  return (
+    <Confirm
+      title={text.cancelTitle}
+      isOpen={isOpen}
+      close={close}
+      confirm={text.cancelDo}
+      isDangerous
+      isBusy={cancel.isPending}
+      onConfirm={() => cancel.mutate()}
+    >
+      <p>{text.cancelHelp(counts.cancel)}</p>
+    </Confirm>
+  )
+}
+
+function RescueDialog({
+  email,
+  counts,
+  isOpen,
+  close,
+  mailers,
+}: DialogProps & { readonly mailers: Mailers }) {
+  const text = useWords(words)
+  const { client } = useTenant()
+  const [mailerId, setMailerId] = useState('')
+  const rescue = useMutation({
+    mutationFn: () =>
+      runWhole(email, async (body) => {
+        const by = mailerId === '' ? {} : { mailer_id: mailerId }
+        const answer = await client.rescueEmails({ ...body, ...by })
+        return { ...answer, changed: answer.rescued }
+      }),
+    onError: tellFailed('send'),
+    onSettled: useRefresh(email),
+    onSuccess({ changed }) {
+      close()
+      tellDone(changed === 0 ? text.noneChanged : text.sentAgain(changed))
+    },
+  })
+  const uncertain = email.recipients.filter(
+    ({ status, attempts }) => status === 'failed' && attempts.at(-1)?.outcome === 'uncertain',
+  ).length
+  return (
+    <Confirm
+      title={text.rescueTitle}
+      isOpen={isOpen}
+      close={close}
+      confirm={text.sendAgain}
+      isBusy={rescue.isPending}
+      onConfirm={() => rescue.mutate()}
+    >
+      <p>{text.rescueHelp(counts.rescue)}</p>
+      {uncertain > 0 && (
+        <Banner tone="warn" word={text.mayBeTwice} title="">
+          {text.uncertainHelp(uncertain)}
+        </Banner>
+      )}
+      <Select
+        label={text.sendBy}
+        data={[
+          { value: '', label: text.sameMailer },
+          ...mailers.sending.map(({ mailer_id, name }) => ({ value: mailer_id, label: name })),
+        ]}
+        value={mailerId}
+        onChange={(value) => setMailerId(value ?? '')}
+      />
+    </Confirm>
+  )
+}
+
+function ReplayDialog({ email, isOpen, close }: DialogProps) {
+  const text = useWords(words)
+  const { client } = useTenant()
+  const replay = useMutation({
+    mutationFn: () => client.replayWebhookEvents({ ref_id: email.ref_id }),
+    onError: tellFailed('send'),
+    onSettled: useRefresh(email),
+    onSuccess({ replayed }) {
+      close()
+      tellDone(replayed === 0 ? text.noneChanged : text.replayed(replayed))
+    },
+  })
+  return (
+    <Confirm
+      title={text.replayTitle}
+      isOpen={isOpen}
+      close={close}
+      confirm={text.replayDo}
+      isBusy={replay.isPending}
+      onConfirm={() => replay.mutate()}
+    >
+      <p>{text.replayHelp(email.events.length)}</p>
+    </Confirm>
   )
 }

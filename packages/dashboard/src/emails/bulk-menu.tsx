@@ -15,7 +15,7 @@ import { useWords } from '../words/define-words.ts'
 import { useFormat } from '../words/format.ts'
 import classes from './emails.module.css'
 import { type BulkAction, type EmailsSearch, problemOfBulk, toBulkFilter } from './emails-search.ts'
-import { type BulkCount, runBulk } from './run-bulk.ts'
+import { type BulkCount, type BulkPage, runBulk } from './run-bulk.ts'
 import type { Mailers } from './use-mailers.ts'
 import { words } from './words.ts'
 
@@ -72,15 +72,72 @@ export function BulkMenu(o: BulkOptions) {
   )
 }
 
-function BulkDialog({
-  action,
-  search,
-  now,
-  mailers,
-  close,
-}: BulkOptions & { readonly action: BulkAction; readonly close: () => void }) {
+interface DialogOptions extends BulkOptions {
+  readonly action: BulkAction
+  readonly close: () => void
+}
+
+function BulkDialog(o: DialogOptions) {
   const text = useWords(words)
   const format = useFormat()
+  const bulk = useBulk(o)
+  const { count, run } = bulk
+  const all = count.data?.matched ?? 0
+  const number = format.integer(all)
+  const leave = () => {
+    if (run.isPending) bulk.stop()
+    else o.close()
+  }
+  return (
+    <Dialog title={text.bulkTitle[o.action]} isOpen close={leave}>
+      <form
+        className={classes.form}
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (all > 0 && run.isIdle) run.mutate()
+        }}
+      >
+        {count.error ? (
+          <Failure error={count.error} retry={() => void count.refetch()} />
+        ) : count.isPending ? (
+          <Progress label={text.counting} value={0} max={undefined}>
+            {`${text.counting}: ${format.integer(bulk.counted)}`}
+          </Progress>
+        ) : run.isSuccess ? (
+          <>
+            <p className={classes.count}>
+              {text.bulkDone[o.action](format.integer(run.data.changed), number)}
+            </p>
+            {!run.data.isWhole ? (
+              <p>{text.bulkStopped}</p>
+            ) : (
+              run.data.changed < run.data.matched && <p>{text.bulkFewer}</p>
+            )}
+          </>
+        ) : run.isPending ? (
+          <Progress label={text.bulkTitle[o.action]} value={bulk.done} max={all}>
+            {text.bulkRunning(format.integer(bulk.done), number)}
+          </Progress>
+        ) : all === 0 ? (
+          <p>{text.bulkNone[o.action]}</p>
+        ) : (
+          <>
+            <p className={classes.count}>{text.counted(all, number)}</p>
+            <p>{text.bulkMeans[o.action]}</p>
+            {o.action === 'rescue' && (
+              <RescueFields mailers={o.mailers} bulk={bulk} uncertain={count.data.uncertain} />
+            )}
+          </>
+        )}
+        {run.error !== null && <Failure what="change" error={run.error} />}
+        <Buttons action={o.action} close={o.close} bulk={bulk} all={all} />
+      </form>
+    </Dialog>
+  )
+}
+
+/** Counts what matches when the dialog opens. `run` changes it. */
+function useBulk({ action, search, now }: DialogOptions) {
   const { client, tenantId } = useTenant()
   const [counted, setCounted] = useState<BulkCount>()
   const [done, setDone] = useState<BulkCount>()
@@ -88,7 +145,7 @@ function BulkDialog({
   const [isStopping, setStopping] = useState(false)
   const isStopped = useRef(false)
 
-  async function call(isDry: boolean, pageToken: string | undefined) {
+  async function call(isDry: boolean, pageToken: string | undefined): Promise<BulkPage> {
     const filter = toBulkFilter(search, now)
     const body = { dry_run: isDry, ...(pageToken !== undefined && { pageToken }) }
     switch (action) {
@@ -124,97 +181,82 @@ function BulkDialog({
       }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: [tenantId, 'emails'] }),
   })
-  const stop = () => {
+  function stop(): void {
     isStopped.current = true
     setStopping(true)
   }
-  const leave = () => {
-    if (run.isPending) stop()
-    else close()
+  return {
+    ...{ count, run, stop, isStopping, mailerId, setMailerId },
+    counted: counted?.matched ?? 0,
+    done: done?.matched ?? 0,
   }
-  const all = count.data?.matched ?? 0
-  const number = format.integer(all)
-  const uncertain = count.data?.uncertain ?? 0
+}
+
+type Bulk = ReturnType<typeof useBulk>
+
+function RescueFields({
+  mailers,
+  bulk,
+  uncertain,
+}: {
+  readonly mailers: Mailers
+  readonly bulk: Bulk
+  readonly uncertain: number
+}) {
+  const text = useWords(words)
+  const format = useFormat()
   return (
-    <Dialog title={text.bulkTitle[action]} isOpen close={leave}>
-      <form
-        className={classes.form}
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (all > 0 && run.isIdle) run.mutate()
-        }}
-      >
-        {count.error ? (
-          <Failure error={count.error} retry={() => void count.refetch()} />
-        ) : count.isPending ? (
-          <Progress label={text.counting} value={0} max={undefined}>
-            {`${text.counting}: ${format.integer(counted?.matched ?? 0)}`}
-          </Progress>
-        ) : run.isSuccess ? (
-          <>
-            <p className={classes.count}>
-              {text.bulkDone[action](format.integer(run.data.changed), number)}
-            </p>
-            {!run.data.isWhole ? (
-              <p>{text.bulkStopped}</p>
-            ) : (
-              run.data.changed < run.data.matched && <p>{text.bulkFewer}</p>
-            )}
-          </>
-        ) : run.isPending ? (
-          <Progress label={text.bulkTitle[action]} value={done?.matched ?? 0} max={all}>
-            {text.bulkRunning(format.integer(done?.matched ?? 0), number)}
-          </Progress>
-        ) : all === 0 ? (
-          <p>{text.bulkNone[action]}</p>
-        ) : (
-          <>
-            <p className={classes.count}>{text.counted(all, number)}</p>
-            <p>{text.bulkMeans[action]}</p>
-            {action === 'rescue' && (
-              <>
-                <Select
-                  label={text.sendBy}
-                  data={[
-                    { value: '', label: text.sameMailer },
-                    ...mailers.sending.map(({ mailer_id, name }) => ({
-                      value: mailer_id,
-                      label: name,
-                    })),
-                  ]}
-                  value={mailerId}
-                  onChange={(value) => setMailerId(value ?? '')}
-                />
-                {uncertain > 0 && (
-                  <Banner tone="warn" word={text.uncertainHead} title="">
-                    {text.uncertainMany(uncertain, format.integer(uncertain))}
-                  </Banner>
-                )}
-              </>
-            )}
-          </>
-        )}
-        {run.error !== null && <Failure what="change" error={run.error} />}
-        {run.isPending ? (
-          <Row>
-            <Button variant="default" disabled={isStopping} onClick={stop}>
-              {isStopping ? text.stopping : text.stop}
-            </Button>
-          </Row>
-        ) : run.isIdle && all > 0 ? (
-          <DialogEnd
-            confirm={text.bulkDo[action](number)}
-            isDangerous={action === 'cancel'}
-            close={close}
-          />
-        ) : (
-          <Row>
-            <Button variant="default" onClick={close}>
-              {text.close}
-            </Button>
-          </Row>
-        )}
-      </form>
-    </Dialog>
+    <>
+      <Select
+        label={text.sendBy}
+        data={[
+          { value: '', label: text.sameMailer },
+          ...mailers.sending.map(({ mailer_id, name }) => ({ value: mailer_id, label: name })),
+        ]}
+        value={bulk.mailerId}
+        onChange={(value) => bulk.setMailerId(value ?? '')}
+      />
+      {uncertain > 0 && (
+        <Banner tone="warn" word={text.uncertainHead} title="">
+          {text.uncertainMany(uncertain, format.integer(uncertain))}
+        </Banner>
+      )}
+    </>
+  )
+}
+
+function Buttons({
+  action,
+  close,
+  bulk: { run, isStopping, stop },
+  all,
+}: {
+  readonly action: BulkAction
+  readonly close: () => void
+  readonly bulk: Bulk
+  readonly all: number
+}) {
+  const text = useWords(words)
+  const format = useFormat()
+  if (run.isIdle && all > 0)
+    return (
+      <DialogEnd
+        confirm={text.bulkDo[action](format.integer(all))}
+        isDangerous={action === 'cancel'}
+        close={close}
+      />
+    )
+  return (
+    <Row>
+      {run.isPending ? (
+        <Button variant="default" disabled={isStopping} onClick={stop}>
+          {isStopping ? text.stopping : text.stop}
+        </Button>
+      ) : (
+        <Button variant="default" onClick={close}>
+          {text.close}
+        </Button>
+      )}
+    </Row>
   )
 }
