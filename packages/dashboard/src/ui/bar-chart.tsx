@@ -24,172 +24,233 @@ const height = 190
 const margin = { top: 10, right: 4, bottom: 24, left: 40 }
 const labelWidths = { hour: 48, day: 72 }
 
-export function BarChart(o: {
+interface Chart {
   readonly label: string
   readonly series: readonly Series[]
   readonly bars: readonly Bar[]
   /** How long a bar is: `hour` shows times, `day` shows days. */
   readonly interval: 'hour' | 'day'
-}) {
+}
+
+export function BarChart(o: Chart) {
   const text = useWords(words)
   const format = useFormat()
+  const nameOf = ({ at }: Bar) =>
+    o.interval === 'day' ? format.day(new Date(at)) : format.dayAndTime(new Date(at))
   const { ref, width } = useElementSize()
   const [chosen, setChosen] = useState<number>()
   const [isTable, setTable] = useState(false)
-  const name = (at: string) =>
-    o.interval === 'day' ? format.day(new Date(at)) : format.dayAndTime(new Date(at))
-  const short = (at: string) =>
-    o.interval === 'day' ? format.day(new Date(at)) : format.time(new Date(at))
   const totals = o.series.map((_, at) => sum(o.bars.map(({ values }) => values[at] ?? 0)))
-  const ticks = axisTicks(Math.max(0, ...o.bars.map(({ values }) => sum(values))), 3)
-  const top = ticks.at(-1) ?? 1
-  const labelWidth = labelWidths[o.interval]
-  const isEmpty = sum(totals) === 0
-  const inner = {
-    width: Math.max(0, width - margin.left - margin.right),
-    height: height - margin.top - margin.bottom,
-  }
-  const step = inner.width / Math.max(1, o.bars.length)
-  const y = (value: number) => margin.top + inner.height * (1 - value / top)
-  const labelled = labelledBars(
-    o.bars.map(({ at }) => new Date(at)),
-    Math.max(1, Math.ceil(labelWidth / Math.max(1, step))),
-    o.interval === 'day',
-  )
   const shown = chosen === undefined ? undefined : o.bars[chosen]
-  function onKeyDown(event: KeyboardEvent): void {
-    const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
-    if (by === 0) return
-    event.preventDefault()
-    setChosen(
-      Math.max(
-        0,
-        Math.min(
-          o.bars.length - 1,
-          (chosen ?? o.bars.length - (by > 0 ? o.bars.length + 1 : 0)) + by,
-        ),
-      ),
-    )
-  }
   return (
     <figure className={classes.figure}>
       <figcaption className={classes.legend}>
-        {o.series.map(({ name: title, tone }, at) => (
-          <span key={title} className={classes.entry} data-tone={tone}>
-            {title} <strong>{format.integer((shown?.values ?? totals)[at] ?? 0)}</strong>
+        {o.series.map(({ name, tone }, at) => (
+          <span key={name} className={classes.entry} data-tone={tone}>
+            {name} <strong>{format.integer((shown?.values ?? totals)[at] ?? 0)}</strong>
           </span>
         ))}
         <span className={classes.when} aria-live="polite">
-          {shown === undefined ? '' : name(shown.at)}
+          {shown === undefined ? '' : nameOf(shown)}
         </span>
         <button type="button" className={classes.toggle} onClick={() => setTable(!isTable)}>
           {isTable ? text.asChart : text.asTable}
         </button>
       </figcaption>
       {isTable ? (
-        <div className={classes.scroll} tabIndex={0} role="region" aria-label={o.label}>
-          <table className={classes.table}>
-            <thead>
-              <tr>
-                <th scope="col">{text.time}</th>
-                {o.series.map(({ name: title }) => (
-                  <th key={title} scope="col">
-                    {title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {o.bars.map(({ at, values }) => (
-                <tr key={at}>
-                  <th scope="row">{name(at)}</th>
-                  {values.map((value, index) => (
-                    <td key={o.series[index]?.name}>{format.integer(value)}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <BarTable {...o} nameOf={nameOf} />
       ) : (
         <div ref={ref} className={classes.drawing}>
-          <svg
-            role="img"
-            aria-label={`${o.label}: ${o.series.map(({ name: title }, at) => `${title} ${format.integer(totals[at] ?? 0)}`).join(', ')}`}
-            width={width}
-            height={height}
-            tabIndex={0}
-            onKeyDown={onKeyDown}
-            onPointerMove={(event) => {
-              const x =
-                event.clientX - event.currentTarget.getBoundingClientRect().left - margin.left
-              const at = Math.floor(x / step)
-              setChosen(at >= 0 && at < o.bars.length ? at : undefined)
-            }}
-            onPointerLeave={() => setChosen(undefined)}
-            onBlur={() => setChosen(undefined)}
-          >
-            {isEmpty && (
-              <text
-                className={classes.none}
-                x={margin.left + inner.width / 2}
-                y={margin.top + inner.height / 2}
-                textAnchor="middle"
-              >
-                {text.nothingThen}
-              </text>
-            )}
-            {(isEmpty ? [0] : ticks).map((tick) => (
-              <g key={tick}>
-                <line
-                  className={classes.grid}
-                  x1={margin.left}
-                  x2={width - margin.right}
-                  y1={y(tick)}
-                  y2={y(tick)}
-                />
-                <text className={classes.tick} x={margin.left - 8} y={y(tick) + 4} textAnchor="end">
-                  {format.compact(tick)}
-                </text>
-              </g>
-            ))}
-            {o.bars.map(({ at, values }, index) => {
-              const x = margin.left + index * step
-              let below = 0
-              return (
-                <g
-                  key={at}
-                  data-dimmed={(chosen !== undefined && chosen !== index) || undefined}
-                  className={classes.bar}
-                >
-                  {values.map((value, which) => {
-                    const bottom = below
-                    below += value
-                    if (value === 0) return null
-                    return (
-                      <rect
-                        key={o.series[which]?.name}
-                        data-tone={o.series[which]?.tone}
-                        x={x + Math.min(2, step * 0.12)}
-                        width={Math.max(1, step - Math.min(4, step * 0.24))}
-                        y={y(below)}
-                        height={Math.max(1, y(bottom) - y(below))}
-                      />
-                    )
-                  })}
-                  {labelled.has(index) && x + labelWidth * 0.8 < width && (
-                    <text className={classes.tick} x={x} y={height - 6}>
-                      {short(at)}
-                    </text>
-                  )}
-                </g>
-              )
-            })}
-          </svg>
+          <Drawing {...o} totals={totals} width={width} chosen={chosen} choose={setChosen} />
         </div>
       )}
     </figure>
   )
+}
+
+function BarTable({
+  label,
+  series,
+  bars,
+  nameOf,
+}: Chart & { readonly nameOf: (bar: Bar) => string }) {
+  const text = useWords(words)
+  const format = useFormat()
+  return (
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th scope="col">{text.time}</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map((bar) => (
+            <tr key={bar.at}>
+              <th scope="row">{nameOf(bar)}</th>
+              {bar.values.map((value, index) => (
+                <td key={series[index]?.name}>{format.integer(value)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Drawing({
+  totals,
+  width,
+  chosen,
+  choose,
+  ...o
+}: Chart & {
+  readonly totals: readonly number[]
+  readonly width: number
+  readonly chosen: number | undefined
+  readonly choose: (bar: number | undefined) => void
+}) {
+  const text = useWords(words)
+  const format = useFormat()
+  const plot = plotOf(o.bars, width)
+  const isEmpty = sum(totals) === 0
+  function onKeyDown(event: KeyboardEvent): void {
+    const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+    if (by === 0) return
+    event.preventDefault()
+    choose(besideOf(chosen, by, o.bars.length))
+  }
+  return (
+    <svg
+      role="img"
+      aria-label={`${o.label}: ${o.series.map(({ name }, at) => `${name} ${format.integer(totals[at] ?? 0)}`).join(', ')}`}
+      width={width}
+      height={height}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      onPointerMove={(event) => {
+        const x = event.clientX - event.currentTarget.getBoundingClientRect().left - margin.left
+        const at = Math.floor(x / plot.step)
+        choose(at >= 0 && at < o.bars.length ? at : undefined)
+      }}
+      onPointerLeave={() => choose(undefined)}
+      onBlur={() => choose(undefined)}
+    >
+      {isEmpty && (
+        <text
+          className={classes.none}
+          x={margin.left + plot.inner.width / 2}
+          y={margin.top + plot.inner.height / 2}
+          textAnchor="middle"
+        >
+          {text.nothingThen}
+        </text>
+      )}
+      <Grid plot={plot} ticks={isEmpty ? [0] : plot.ticks} />
+      <Bars {...o} plot={plot} chosen={chosen} />
+    </svg>
+  )
+}
+
+/** The bar that an arrow leads to. The first arrow leads to a bar at the edge. */
+function besideOf(chosen: number | undefined, by: number, count: number): number {
+  const from = chosen ?? (by > 0 ? -1 : count)
+  return Math.max(0, Math.min(count - 1, from + by))
+}
+
+/** Sizes and places of what is drawn. */
+function plotOf(bars: readonly Bar[], width: number) {
+  const ticks = axisTicks(Math.max(0, ...bars.map(({ values }) => sum(values))), 3)
+  const top = ticks.at(-1) ?? 1
+  const inner = {
+    width: Math.max(0, width - margin.left - margin.right),
+    height: height - margin.top - margin.bottom,
+  }
+  return {
+    ...{ ticks, width, inner },
+    step: inner.width / Math.max(1, bars.length),
+    y: (value: number) => margin.top + inner.height * (1 - value / top),
+  }
+}
+
+type Plot = ReturnType<typeof plotOf>
+
+function Grid({
+  plot: { width, y },
+  ticks,
+}: {
+  readonly plot: Plot
+  readonly ticks: readonly number[]
+}) {
+  const format = useFormat()
+  return ticks.map((tick) => (
+    <g key={tick}>
+      <line
+        className={classes.grid}
+        x1={margin.left}
+        x2={width - margin.right}
+        y1={y(tick)}
+        y2={y(tick)}
+      />
+      <text className={classes.tick} x={margin.left - 8} y={y(tick) + 4} textAnchor="end">
+        {format.compact(tick)}
+      </text>
+    </g>
+  ))
+}
+
+function Bars({
+  series,
+  bars,
+  interval,
+  plot: { width, step, y },
+  chosen,
+}: Chart & { readonly plot: Plot; readonly chosen: number | undefined }) {
+  const format = useFormat()
+  const labelWidth = labelWidths[interval]
+  const labelled = labelledBars(
+    bars.map(({ at }) => new Date(at)),
+    Math.max(1, Math.ceil(labelWidth / Math.max(1, step))),
+    interval === 'day',
+  )
+  return bars.map(({ at, values }, index) => {
+    const x = margin.left + index * step
+    let below = 0
+    return (
+      <g
+        key={at}
+        data-dimmed={(chosen !== undefined && chosen !== index) || undefined}
+        className={classes.bar}
+      >
+        {values.map((value, which) => {
+          const bottom = below
+          below += value
+          if (value === 0) return null
+          return (
+            <rect
+              key={series[which]?.name}
+              data-tone={series[which]?.tone}
+              x={x + Math.min(2, step * 0.12)}
+              width={Math.max(1, step - Math.min(4, step * 0.24))}
+              y={y(below)}
+              height={Math.max(1, y(bottom) - y(below))}
+            />
+          )
+        })}
+        {labelled.has(index) && x + labelWidth * 0.8 < width && (
+          <text className={classes.tick} x={x} y={height - 6}>
+            {interval === 'day' ? format.day(new Date(at)) : format.time(new Date(at))}
+          </text>
+        )}
+      </g>
+    )
+  })
 }
 
 /** A line without axes: how it went. `label` says it in words. */
