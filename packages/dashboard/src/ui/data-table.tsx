@@ -9,7 +9,9 @@ import { Button } from '@mantine/core'
 import { Link, type LinkProps, useLocation, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
 import {
+  type CSSProperties,
   type ReactNode,
+  type RefObject,
   type SyntheticEvent,
   useEffect,
   useLayoutEffect,
@@ -59,7 +61,7 @@ function rememberHeights(place: string, heights: VirtualItem[]): void {
     if (leftHeights.size > leftListsMax) leftHeights.delete(oldest)
 }
 
-export function DataTable<Row>(o: {
+interface Table<Row> {
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -67,46 +69,18 @@ export function DataTable<Row>(o: {
   readonly link?: (row: Row) => LinkProps
   /** What the row's link is called for who cannot see it. */
   readonly linkLabel?: (row: Row) => string
-}) {
-  const text = useWords(words)
+}
+
+export function DataTable<Row>(o: Table<Row>) {
   const fit = fitQueries(o.columns)
   const isNarrow = useMedia(fit.narrow)
   const isMajor = useMedia(fit.minor)
-  const navigate = useNavigate()
-  const [current, setCurrent] = useState(-1)
   const list = useRef<HTMLDivElement>(null)
-  const isLong = o.rows.length > drawnWhole
-  const place = useLocation({
-    select: ({ state, href }) => `${state.__TSR_key ?? href} ${o.label}`,
+  const { isLong, virtual, places } = usePlaces(o, list)
+  const current = useCurrentRow(o, (index) => {
+    if (isLong) virtual.scrollToIndex(index)
+    else list.current?.children[index]?.scrollIntoView({ block: 'nearest' })
   })
-  const virtual = useWindowVirtualizer({
-    count: isLong ? o.rows.length : 0,
-    estimateSize: () => rowHeight,
-    overscan: 12,
-    scrollMargin: list.current?.offsetTop ?? 0,
-    initialMeasurementsCache: leftHeights.get(place) ?? [],
-  })
-  useLayoutEffect(() => () => rememberHeights(place, virtual.takeSnapshot()), [place, virtual])
-  useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    Enter: () => {
-      const row = o.rows[current]
-      if (row !== undefined && o.link !== undefined && document.activeElement === document.body)
-        void navigate(o.link(row))
-    },
-    Escape: () => setCurrent(-1),
-  })
-  function move(by: number): void {
-    if (o.link === undefined) return
-    const next = Math.max(0, Math.min(o.rows.length - 1, current + by))
-    setCurrent(next)
-    if (isLong) virtual.scrollToIndex(next)
-    else list.current?.children[next]?.scrollIntoView({ block: 'nearest' })
-  }
-  const items = isLong
-    ? virtual.getVirtualItems()
-    : o.rows.map((_, index) => ({ index, start: undefined }))
   return (
     <div
       className={classes.table}
@@ -124,22 +98,7 @@ export function DataTable<Row>(o: {
       }}
     >
       <div role="rowgroup">
-        <div className={classes.head} role="row">
-          {o.columns.map((column) => (
-            <div
-              key={column.key}
-              role="columnheader"
-              data-align={column.align}
-              data-minor={column.isMinor || undefined}
-            >
-              {column.head === '' ? (
-                <span className={classes.unseen}>{text.actions}</span>
-              ) : (
-                column.head
-              )}
-            </div>
-          ))}
-        </div>
+        <Heads columns={o.columns} />
       </div>
       <div
         ref={list}
@@ -147,7 +106,7 @@ export function DataTable<Row>(o: {
         className={classes.body}
         style={isLong ? { height: virtual.getTotalSize() } : undefined}
       >
-        {items.map(({ index, start }) => {
+        {places.map(({ index, offset }) => {
           const row = o.rows[index]
           if (row === undefined) return null
           return (
@@ -160,44 +119,120 @@ export function DataTable<Row>(o: {
               className={classes.row}
               data-current={index === current || undefined}
               data-link={o.link !== undefined || undefined}
-              style={
-                start === undefined
-                  ? undefined
-                  : {
-                      position: 'absolute',
-                      insetInline: 0,
-                      transform: `translateY(${start - virtual.options.scrollMargin}px)`,
-                    }
-              }
+              style={offset === undefined ? undefined : placedAt(offset)}
             >
               {o.columns.map((column, at) => (
-                <div
+                <Cell
                   key={column.key}
-                  role="cell"
-                  className={classes.cell}
-                  data-align={column.align}
-                  data-title={column.isTitle || undefined}
-                  data-wrapped={column.isWrapped || undefined}
-                  data-minor={column.isMinor || undefined}
-                >
-                  {column.isTitle !== true && <span className={classes.label}>{column.head}</span>}
-                  {at === 0 && o.link !== undefined ? (
-                    <Link
-                      {...o.link(row)}
-                      className={classes.link}
-                      {...(o.linkLabel !== undefined && { 'aria-label': o.linkLabel(row) })}
-                    >
-                      {breakable(column.cell(row))}
-                    </Link>
-                  ) : (
-                    <div className={classes.value}>{breakable(column.cell(row))}</div>
-                  )}
-                </div>
+                  column={column}
+                  row={row}
+                  {...(at === 0 && { link: o.link, linkLabel: o.linkLabel })}
+                />
               ))}
             </div>
           )
         })}
       </div>
+    </div>
+  )
+}
+
+/** Which rows are drawn, and of a long list how far from its top. */
+function usePlaces(
+  { rows, label }: { readonly rows: readonly unknown[]; readonly label: string },
+  list: RefObject<HTMLDivElement | null>,
+) {
+  const isLong = rows.length > drawnWhole
+  const place = useLocation({ select: ({ state, href }) => `${state.__TSR_key ?? href} ${label}` })
+  const virtual = useWindowVirtualizer({
+    count: isLong ? rows.length : 0,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    scrollMargin: list.current?.offsetTop ?? 0,
+    initialMeasurementsCache: leftHeights.get(place) ?? [],
+  })
+  useLayoutEffect(() => () => rememberHeights(place, virtual.takeSnapshot()), [place, virtual])
+  const places = isLong
+    ? virtual
+        .getVirtualItems()
+        .map(({ index, start }) => ({ index, offset: start - virtual.options.scrollMargin }))
+    : rows.map((_, index) => ({ index, offset: undefined }))
+  return { isLong, virtual, places }
+}
+
+/** The index of the row that the keys have gone to; -1: none. */
+function useCurrentRow<Row>({ rows, link }: Table<Row>, show: (index: number) => void): number {
+  const navigate = useNavigate()
+  const [current, setCurrent] = useState(-1)
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => {
+      const row = rows[current]
+      if (row !== undefined && link !== undefined && document.activeElement === document.body)
+        void navigate(link(row))
+    },
+    Escape: () => setCurrent(-1),
+  })
+  function move(by: number): void {
+    if (link === undefined) return
+    const next = Math.max(0, Math.min(rows.length - 1, current + by))
+    setCurrent(next)
+    show(next)
+  }
+  return current
+}
+
+function placedAt(offset: number): CSSProperties {
+  return { position: 'absolute', insetInline: 0, transform: `translateY(${offset}px)` }
+}
+
+function Heads<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
+  const text = useWords(words)
+  return (
+    <div className={classes.head} role="row">
+      {columns.map(({ key, head, align, isMinor }) => (
+        <div key={key} role="columnheader" data-align={align} data-minor={isMinor || undefined}>
+          {head === '' ? <span className={classes.unseen}>{text.actions}</span> : head}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function Cell<Row>({
+  column,
+  row,
+  link,
+  linkLabel,
+}: {
+  readonly column: Column<Row>
+  readonly row: Row
+  readonly link?: Table<Row>['link'] | undefined
+  readonly linkLabel?: Table<Row>['linkLabel'] | undefined
+}) {
+  const value = breakable(column.cell(row))
+  return (
+    <div
+      role="cell"
+      className={classes.cell}
+      data-align={column.align}
+      data-title={column.isTitle || undefined}
+      data-wrapped={column.isWrapped || undefined}
+      data-minor={column.isMinor || undefined}
+    >
+      {column.isTitle !== true && <span className={classes.label}>{column.head}</span>}
+      {link !== undefined ? (
+        <Link
+          {...link(row)}
+          className={classes.link}
+          {...(linkLabel !== undefined && { 'aria-label': linkLabel(row) })}
+        >
+          {value}
+        </Link>
+      ) : (
+        <div className={classes.value}>{value}</div>
+      )}
     </div>
   )
 }
@@ -213,15 +248,9 @@ function tellWhole({ target }: SyntheticEvent): void {
 }
 
 /** A list of the service: its states, its rows, and more of them when the end is near. */
-export function PagedTable<Row>(o: {
-  readonly pages: Pages<Row>
-  readonly empty: ReactNode
-  readonly label: string
-  readonly columns: readonly Column<Row>[]
-  readonly rowKey: (row: Row) => string
-  readonly link?: (row: Row) => LinkProps
-  readonly linkLabel?: (row: Row) => string
-}) {
+export function PagedTable<Row>(
+  o: Omit<Table<Row>, 'rows'> & { readonly pages: Pages<Row>; readonly empty: ReactNode },
+) {
   const text = useWords(words)
   const format = useFormat()
   const { pages, empty, ...table } = o
