@@ -5,7 +5,7 @@ import { usePages } from '../api/use-pages.ts'
 import { clientOf } from '../session/client.ts'
 import { EmptyList } from '../session/empty-list.tsx'
 import { SegmentedControl } from '../ui/controls.ts'
-import { PagedTable } from '../ui/data-table.tsx'
+import { type Column, PagedTable } from '../ui/data-table.tsx'
 import { Card, Page } from '../ui/page.tsx'
 import { StateMark } from '../ui/state-mark.tsx'
 import { Time } from '../ui/time.tsx'
@@ -21,7 +21,6 @@ const refreshMs = 10_000
 
 export function QueuesPage() {
   const text = useWords(words)
-  const format = useFormat()
   const { kind } = useSearch({ from: '/shell/operator/queues' })
   const navigate = useNavigate({ from: '/operator/queues' })
   const pages = usePages({
@@ -63,60 +62,66 @@ export function QueuesPage() {
             pageOfResult({ kind: queue.kind, id: idOf(queue), tenant_id: queue.tenant_id })
           }
           linkLabel={(queue) => `${text.queueKind[queue.kind]} ${idOf(queue)}`}
-          columns={[
-            {
-              key: 'queue',
-              head: text.queue,
-              width: 'minmax(0, 1.6fr)',
-              isTitle: true,
-              cell: (queue) => (
-                <>
-                  {text.queueKind[queue.kind]} <code>{idOf(queue)}</code>
-                </>
-              ),
-            },
-            {
-              key: 'state',
-              head: text.state,
-              width: 'minmax(170px, 1fr)',
-              cell: (queue) => (
-                <span title={queue.late ? lateness(queue) : undefined}>
-                  <StateMark tone={queueTone(queue)}>
-                    {queue.late ? `${text.late} · ${stateOf(queue)}` : stateOf(queue)}
-                  </StateMark>
-                </span>
-              ),
-            },
-            {
-              key: 'tenant',
-              head: text.tenant,
-              cell: ({ tenant_id }) => <TenantLink tenantId={tenant_id} />,
-            },
-            {
-              key: 'oldest',
-              head: text.oldest,
-              width: '124px',
-              cell: ({ oldest_at }) => (oldest_at === null ? '–' : <Time at={oldest_at} />),
-            },
-            {
-              key: 'due',
-              head: text.due,
-              width: '64px',
-              align: 'end',
-              cell: ({ due }) => atMost(due),
-            },
-            {
-              key: 'waiting',
-              head: text.later,
-              width: '64px',
-              align: 'end',
-              cell: ({ waiting }) => atMost(waiting),
-            },
-          ]}
+          columns={useColumns()}
         />
       </Card>
     </Page>
   )
+}
+
+function useColumns(): readonly Column<OperatedQueue>[] {
+  const text = useWords(words)
+  const format = useFormat()
+  return [
+    {
+      key: 'queue',
+      head: text.queue,
+      width: 'minmax(0, 1.6fr)',
+      isTitle: true,
+      cell: (queue) => (
+        <>
+          {text.queueKind[queue.kind]} <code>{idOf(queue)}</code>
+        </>
+      ),
+    },
+    {
+      key: 'state',
+      head: text.state,
+      width: 'minmax(170px, 1fr)',
+      cell: (queue) => (
+        <span title={queue.late ? lateness(queue) : undefined}>
+          <StateMark tone={queueTone(queue)}>
+            {queue.late ? `${text.late} · ${stateOf(queue)}` : stateOf(queue)}
+          </StateMark>
+        </span>
+      ),
+    },
+    {
+      key: 'tenant',
+      head: text.tenant,
+      cell: ({ tenant_id }) => <TenantLink tenantId={tenant_id} />,
+    },
+    {
+      key: 'oldest',
+      head: text.oldest,
+      width: '124px',
+      cell: ({ oldest_at }) => (oldest_at === null ? '–' : <Time at={oldest_at} />),
+    },
+    {
+      key: 'due',
+      head: text.due,
+      width: '64px',
+      align: 'end',
+      cell: ({ due }) => atMost(due),
+    },
+    {
+      key: 'waiting',
+      head: text.later,
+      width: '64px',
+      align: 'end',
+      cell: ({ waiting }) => atMost(waiting),
+    },
+  ]
 
   /** In the service's word where there is no other. */
   function stateOf({ state }: OperatedQueue): string {

@@ -25,8 +25,6 @@ import { words } from './words.ts'
 
 export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
   const text = useWords(words)
-  const now = useNow()
-  const { may } = useTenant()
   const key = ['operator', 'keys', tenantId]
   const [isOpen, setOpen] = useState(false)
   const [toRevoke, setToRevoke] = useState<ApiKey>()
@@ -45,7 +43,48 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
       return refresh()
     },
   })
-  const columns: readonly Column<ApiKey>[] = [
+  const create = (
+    <SmallAction operation="createApiKey" onClick={() => setOpen(true)}>
+      {text.newKey}
+    </SmallAction>
+  )
+  return (
+    <Card title={text.keys} note={text.keysNote} isFlush actions={create}>
+      <PagedTable
+        pages={pages}
+        label={text.keys}
+        empty={
+          <EmptyList title={text.noKeys} action={create} snippets={tenantKeySnippets(tenantId)} />
+        }
+        columns={useColumns(setToRevoke)}
+        rowKey={({ key_id }) => key_id}
+      />
+      <CreateKey
+        isOpen={isOpen}
+        close={() => setOpen(false)}
+        create={(key) => clientOf().createApiKey(tenantId, key)}
+        refresh={refresh}
+      />
+      <Confirm
+        title={text.revokeTitle(toRevoke?.name ?? text.unnamed)}
+        isOpen={toRevoke !== undefined}
+        close={() => setToRevoke(undefined)}
+        confirm={text.revoke}
+        isDangerous
+        isBusy={revoke.isPending}
+        onConfirm={() => toRevoke !== undefined && revoke.mutate(toRevoke.key_id)}
+      >
+        <p>{text.revokeHelp}</p>
+      </Confirm>
+    </Card>
+  )
+}
+
+function useColumns(revoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
+  const text = useWords(words)
+  const now = useNow()
+  const { may } = useTenant()
+  return [
     {
       key: 'name',
       head: text.name,
@@ -97,45 +136,10 @@ export function TenantKeys({ tenantId }: { readonly tenantId: string }) {
       align: 'end',
       cell: (one) =>
         may('revokeApiKey') && one.revoked_at === null ? (
-          <Button size="xs" variant="default" onClick={() => setToRevoke(one)}>
+          <Button size="xs" variant="default" onClick={() => revoke(one)}>
             {text.revoke}
           </Button>
         ) : null,
     },
   ]
-  const create = (
-    <SmallAction operation="createApiKey" onClick={() => setOpen(true)}>
-      {text.newKey}
-    </SmallAction>
-  )
-  return (
-    <Card title={text.keys} note={text.keysNote} isFlush actions={create}>
-      <PagedTable
-        pages={pages}
-        label={text.keys}
-        empty={
-          <EmptyList title={text.noKeys} action={create} snippets={tenantKeySnippets(tenantId)} />
-        }
-        columns={columns}
-        rowKey={({ key_id }) => key_id}
-      />
-      <CreateKey
-        isOpen={isOpen}
-        close={() => setOpen(false)}
-        create={(key) => clientOf().createApiKey(tenantId, key)}
-        refresh={refresh}
-      />
-      <Confirm
-        title={text.revokeTitle(toRevoke?.name ?? text.unnamed)}
-        isOpen={toRevoke !== undefined}
-        close={() => setToRevoke(undefined)}
-        confirm={text.revoke}
-        isDangerous
-        isBusy={revoke.isPending}
-        onConfirm={() => toRevoke !== undefined && revoke.mutate(toRevoke.key_id)}
-      >
-        <p>{text.revokeHelp}</p>
-      </Confirm>
-    </Card>
-  )
 }

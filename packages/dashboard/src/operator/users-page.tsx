@@ -30,10 +30,7 @@ const refresh = () => queryClient.invalidateQueries({ queryKey: ['operator'] })
 
 export function UsersPage() {
   const text = useWords(words)
-  const { roles } = useWords(frameWords)
-  const { user: me } = useSession()
   const { may } = useTenant()
-  const tenantNames = useTenantNames()
   const { invite } = useSearch({ from: '/shell/operator/users' })
   const navigate = useNavigate({ from: '/operator/users' })
   const [toEdit, setToEdit] = useState<User>()
@@ -43,9 +40,52 @@ export function UsersPage() {
     name: 'users',
     list: (page, options) => clientOf().listUsers(page, options),
   })
+  const columns = useColumns(setToEdit, setToDelete)
   const open = () => void navigate({ search: { invite: '' } })
   const close = () => void navigate({ search: {} })
-  const columns: readonly Column<User>[] = [
+  const add = (
+    <ActionButton
+      operation="createUser"
+      leftSection={<Plus size={15} aria-hidden />}
+      onClick={open}
+    >
+      {text.invite}
+    </ActionButton>
+  )
+  return (
+    <Page title={text.users} lead={text.usersLead} actions={pages.entries?.length !== 0 && add}>
+      <Card isFlush>
+        <PagedTable
+          pages={pages}
+          label={text.users}
+          empty={<EmptyList title={text.noUsers} action={add} snippets={userSnippets()} />}
+          columns={columns}
+          rowKey={({ user_id }) => user_id}
+        />
+      </Card>
+      {invite !== undefined && may('createUser') && (
+        <InviteUser tenantId={invite} close={close} onChanged={refresh} />
+      )}
+      {toEdit !== undefined && (
+        <EditUser user={toEdit} close={() => setToEdit(undefined)} onChanged={refresh} />
+      )}
+      {toDelete !== undefined && (
+        <DeleteUser user={toDelete} close={() => setToDelete(undefined)} />
+      )}
+    </Page>
+  )
+}
+
+function useColumns(
+  edit: (user: User) => void,
+  remove: (user: User) => void,
+): readonly Column<User>[] {
+  const text = useWords(words)
+  const { roles } = useWords(frameWords)
+  const { user: me } = useSession()
+  const { may } = useTenant()
+  const tenantNames = useTenantNames()
+  return [
     {
       key: 'name',
       head: text.name,
@@ -104,55 +144,31 @@ export function UsersPage() {
       align: 'end',
       cell: (user) =>
         may('updateUser') ? (
-          <Row>
-            <ActionIcon
-              variant="default"
-              aria-label={text.editUser(user.name)}
-              onClick={() => setToEdit(user)}
-            >
-              <Pencil size={14} aria-hidden />
-            </ActionIcon>
-            <ActionIcon
-              variant="default"
-              aria-label={text.deleteUserTitle(user.name)}
-              onClick={() => setToDelete(user)}
-            >
-              <Trash2 size={14} aria-hidden />
-            </ActionIcon>
-          </Row>
+          <Tools user={user} edit={() => edit(user)} remove={() => remove(user)} />
         ) : null,
     },
   ]
-  const add = (
-    <ActionButton
-      operation="createUser"
-      leftSection={<Plus size={15} aria-hidden />}
-      onClick={open}
-    >
-      {text.invite}
-    </ActionButton>
-  )
+}
+
+function Tools({
+  user,
+  edit,
+  remove,
+}: {
+  readonly user: User
+  readonly edit: () => void
+  readonly remove: () => void
+}) {
+  const text = useWords(words)
   return (
-    <Page title={text.users} lead={text.usersLead} actions={pages.entries?.length !== 0 && add}>
-      <Card isFlush>
-        <PagedTable
-          pages={pages}
-          label={text.users}
-          empty={<EmptyList title={text.noUsers} action={add} snippets={userSnippets()} />}
-          columns={columns}
-          rowKey={({ user_id }) => user_id}
-        />
-      </Card>
-      {invite !== undefined && may('createUser') && (
-        <InviteUser tenantId={invite} close={close} onChanged={refresh} />
-      )}
-      {toEdit !== undefined && (
-        <EditUser user={toEdit} close={() => setToEdit(undefined)} onChanged={refresh} />
-      )}
-      {toDelete !== undefined && (
-        <DeleteUser user={toDelete} close={() => setToDelete(undefined)} />
-      )}
-    </Page>
+    <Row>
+      <ActionIcon variant="default" aria-label={text.editUser(user.name)} onClick={edit}>
+        <Pencil size={14} aria-hidden />
+      </ActionIcon>
+      <ActionIcon variant="default" aria-label={text.deleteUserTitle(user.name)} onClick={remove}>
+        <Trash2 size={14} aria-hidden />
+      </ActionIcon>
+    </Row>
   )
 }
 
