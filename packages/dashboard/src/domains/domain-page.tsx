@@ -29,33 +29,10 @@ export function DomainPage() {
 
 function Found({ domain }: { readonly domain: Domain }) {
   const text = useWords(words)
-  const { tenantId, client } = useTenant()
-  const navigate = useNavigate()
+  const { tenantId } = useTenant()
   const [open, setOpen] = useState<'rotate' | 'delete'>()
   const close = () => setOpen(undefined)
-  const refresh = () => queryClient.invalidateQueries({ queryKey: [tenantId] })
-  const check = useMutation({
-    mutationFn: () => client.verifyDomain(domain.domain),
-    onSuccess: () => tellDone(text.checked),
-    onError: tellFailed('check'),
-    onSettled: refresh,
-  })
-  const rotate = useMutation({
-    mutationFn: () => client.rotateDomainKey(domain.domain),
-    onSuccess() {
-      tellDone(text.rotated)
-      close()
-    },
-    onSettled: refresh,
-  })
-  const remove = useMutation({
-    mutationFn: () => client.deleteDomain(domain.domain),
-    async onSuccess() {
-      tellDone(text.deleted)
-      await navigate({ to: '/t/$tenantId/domains', params: { tenantId } })
-      await refresh()
-    },
-  })
+  const { check, rotate, remove } = useChanges(domain, close)
   return (
     <Page
       title={domain.domain}
@@ -103,27 +80,7 @@ function Found({ domain }: { readonly domain: Domain }) {
         <Records records={domain.records} />
       )}
       <Card>
-        <Fields
-          entries={[
-            [text.relay, domain.relay],
-            [
-              text.provider,
-              domain.provider.agrees ? text.agrees : (domain.provider.detail ?? text.disagrees),
-            ],
-            [text.lastCheck, <Time at={domain.last_check_at} />],
-            [text.nextCheck, <Time at={domain.next_check_at} />],
-            [text.addedAt, <Time at={domain.created_at} />],
-            [
-              text.mailer,
-              <Link
-                to="/t/$tenantId/mailers/$mailerId"
-                params={{ tenantId, mailerId: domain.mailer_id }}
-              >
-                {domain.mailer_id}
-              </Link>,
-            ],
-          ]}
-        />
+        <Facts domain={domain} />
       </Card>
       <Confirm
         title={text.rotateTitle}
@@ -150,5 +107,64 @@ function Found({ domain }: { readonly domain: Domain }) {
         <p>{text.deleteHelp}</p>
       </Confirm>
     </Page>
+  )
+}
+
+/** `close`: of the dialog, once the key was changed. */
+function useChanges({ domain: name }: Domain, close: () => void) {
+  const text = useWords(words)
+  const { tenantId, client } = useTenant()
+  const navigate = useNavigate()
+  const refresh = () => queryClient.invalidateQueries({ queryKey: [tenantId] })
+  const check = useMutation({
+    mutationFn: () => client.verifyDomain(name),
+    onSuccess: () => tellDone(text.checked),
+    onError: tellFailed('check'),
+    onSettled: refresh,
+  })
+  const rotate = useMutation({
+    mutationFn: () => client.rotateDomainKey(name),
+    onSuccess() {
+      tellDone(text.rotated)
+      close()
+    },
+    onSettled: refresh,
+  })
+  const remove = useMutation({
+    mutationFn: () => client.deleteDomain(name),
+    async onSuccess() {
+      tellDone(text.deleted)
+      await navigate({ to: '/t/$tenantId/domains', params: { tenantId } })
+      await refresh()
+    },
+  })
+  return { check, rotate, remove }
+}
+
+function Facts({ domain }: { readonly domain: Domain }) {
+  const text = useWords(words)
+  const { tenantId } = useTenant()
+  return (
+    <Fields
+      entries={[
+        [text.relay, domain.relay],
+        [
+          text.provider,
+          domain.provider.agrees ? text.agrees : (domain.provider.detail ?? text.disagrees),
+        ],
+        [text.lastCheck, <Time at={domain.last_check_at} />],
+        [text.nextCheck, <Time at={domain.next_check_at} />],
+        [text.addedAt, <Time at={domain.created_at} />],
+        [
+          text.mailer,
+          <Link
+            to="/t/$tenantId/mailers/$mailerId"
+            params={{ tenantId, mailerId: domain.mailer_id }}
+          >
+            {domain.mailer_id}
+          </Link>,
+        ],
+      ]}
+    />
   )
 }

@@ -10,51 +10,45 @@ import { ActionButton } from '../session/action-button.tsx'
 import { useTenant } from '../session/use-tenant.ts'
 import { Failure } from '../ui/answers.tsx'
 import { Textarea } from '../ui/controls.ts'
-import { fieldErrors } from '../ui/field-errors.ts'
+import { type FieldErrors, fieldErrors } from '../ui/field-errors.ts'
 import { Card, Columns, Stack } from '../ui/page.tsx'
 import { RequiredInput } from '../ui/required-input.tsx'
 import { tellDone } from '../ui/toast.ts'
 import { useWords } from '../words/define-words.ts'
-import { bodyOf, mailOf, pathOf, readSample, type TemplateDraft } from './template-draft.ts'
+import {
+  bodyOf,
+  contentOf,
+  mailOf,
+  pathOf,
+  readSample,
+  type TemplateDraft,
+} from './template-draft.ts'
 import { TemplatePreview } from './template-preview.tsx'
 import classes from './templates.module.css'
 import { words } from './words.ts'
 
 const PATHS = ['/name', '/subject', '/content', '/sample_data']
 
-export function TemplateEditor({
-  start,
-  stored,
-}: {
+interface EditorProps {
   readonly start: TemplateDraft
   /** The version that the form began with. */
   readonly stored?: Template
-}) {
+}
+
+export function TemplateEditor({ start, stored }: EditorProps) {
   const text = useWords(words)
-  const { client, may } = useTenant()
+  const { may } = useTenant()
   const [draft, setDraft] = useState(start)
-  const sample = readSample(draft.sample)
-  const set = (part: Partial<TemplateDraft>) => setDraft((before) => ({ ...before, ...part }))
   const [isSending, setSending] = useState(false)
   const mailers = useMailers()
-  const body = { name: draft.name, ...bodyOf(draft) }
-  const preview = useMutation({
-    async mutationFn() {
-      const shown = bodyOf(draft)
-      return { body: shown, preview: (await client.previewTemplateDraft(shown)).preview }
-    },
-  })
-  const save = useSave(stored, body)
-  const failed = save.error ?? preview.error
-  const errors = fieldErrors(failed, PATHS)
+  const preview = usePreview(draft)
+  const save = useSave(stored, { name: draft.name, ...bodyOf(draft) })
+  const errors = fieldErrors(save.error ?? preview.error, PATHS)
+  const isJson = readSample(draft.sample) !== undefined
   const isChanged = Object.entries(draft).some(
     ([field, value]) => value !== start[field as keyof TemplateDraft],
   )
-  const code = (part: 'html' | 'text', minRows: number) => ({
-    ...{ className: classes.fixed ?? '', spellCheck: false, autosize: true },
-    ...{ minRows, maxRows: 24, value: draft[part] },
-    error: draft[part] === '' && part === 'text' ? undefined : errors.of(pathOf(part, draft)),
-  })
+  const unchanged = isChanged ? undefined : stored
   return (
     <Columns>
       <Card title={text.editor} note={text.editorHelp}>
@@ -62,47 +56,15 @@ export function TemplateEditor({
           onSubmit={(event) => {
             event.preventDefault()
             preview.reset()
-            if (sample !== undefined && may(stored ? 'updateTemplate' : 'createTemplate'))
-              save.mutate()
+            if (isJson && may(stored ? 'updateTemplate' : 'createTemplate')) save.mutate()
           }}
         >
           <Stack>
-            <RequiredInput
-              label={text.name}
-              maxLength={200}
-              value={draft.name}
-              set={(name) => set({ name })}
-              error={errors.of('/name')}
-            />
-            <RequiredInput
-              label={text.subject}
-              maxLength={998}
-              value={draft.subject}
-              set={(subject) => set({ subject })}
-              error={errors.of('/subject')}
-            />
-            <Textarea
-              label={text.html}
-              {...code('html', 8)}
-              onChange={(event) => set({ html: event.currentTarget.value })}
-            />
-            <Textarea
-              label={text.text}
-              description={text.textHelp}
-              {...code('text', 3)}
-              onChange={(event) => set({ text: event.currentTarget.value })}
-            />
-            <Textarea
-              label={text.sample}
-              description={text.sampleHelp}
-              className={classes.fixed ?? ''}
-              spellCheck={false}
-              autosize
-              minRows={3}
-              maxRows={16}
-              value={draft.sample}
-              error={sample === undefined ? text.notJson : errors.of('/sample_data')}
-              onChange={(event) => set({ sample: event.currentTarget.value })}
+            <DraftFields
+              draft={draft}
+              set={(part) => setDraft((before) => ({ ...before, ...part }))}
+              errors={errors}
+              isJson={isJson}
             />
             {errors.rest ? (
               <Failure what={save.error ? 'save' : 'load'} error={errors.rest} />
@@ -112,7 +74,7 @@ export function TemplateEditor({
                 type="submit"
                 operation={stored === undefined ? 'createTemplate' : 'updateTemplate'}
                 loading={save.isPending}
-                disabled={sample === undefined}
+                disabled={!isJson}
               >
                 {stored === undefined ? text.create : text.save}
               </ActionButton>
@@ -120,7 +82,7 @@ export function TemplateEditor({
                 variant="default"
                 operation="previewTemplateDraft"
                 loading={preview.isPending}
-                disabled={sample === undefined}
+                disabled={!isJson}
                 onClick={() => {
                   save.reset()
                   preview.mutate()
@@ -131,7 +93,7 @@ export function TemplateEditor({
               <ActionButton
                 variant="default"
                 operation="sendEmail"
-                disabled={sample === undefined || body.content.length === 0}
+                disabled={!isJson || contentOf(draft).length === 0}
                 onClick={() => setSending(true)}
               >
                 {text.sendTest}
@@ -141,7 +103,7 @@ export function TemplateEditor({
         </form>
       </Card>
       <TemplatePreview
-        stored={isChanged ? undefined : stored}
+        stored={unchanged}
         draft={preview.data}
         isStale={stored !== undefined && isChanged}
       />
@@ -149,10 +111,77 @@ export function TemplateEditor({
         isOpen={isSending}
         close={() => setSending(false)}
         mailers={mailers}
-        mail={mailOf(draft, isChanged ? undefined : stored)}
+        mail={mailOf(draft, unchanged)}
       />
     </Columns>
   )
+}
+
+function DraftFields({
+  draft,
+  set,
+  errors,
+  isJson,
+}: {
+  readonly draft: TemplateDraft
+  readonly set: (part: Partial<TemplateDraft>) => void
+  readonly errors: FieldErrors
+  /** False: the sample data is no JSON object. */
+  readonly isJson: boolean
+}) {
+  const text = useWords(words)
+  const code = (part: 'html' | 'text' | 'sample', minRows: number, maxRows: number) => ({
+    ...{ className: classes.fixed ?? '', spellCheck: false, autosize: true },
+    ...{ minRows, maxRows, value: draft[part] },
+    onChange: (event: { currentTarget: { value: string } }) =>
+      set({ [part]: event.currentTarget.value }),
+  })
+  return (
+    <>
+      <RequiredInput
+        label={text.name}
+        maxLength={200}
+        value={draft.name}
+        set={(name) => set({ name })}
+        error={errors.of('/name')}
+      />
+      <RequiredInput
+        label={text.subject}
+        maxLength={998}
+        value={draft.subject}
+        set={(subject) => set({ subject })}
+        error={errors.of('/subject')}
+      />
+      <Textarea
+        label={text.html}
+        {...code('html', 8, 24)}
+        error={errors.of(pathOf('html', draft))}
+      />
+      <Textarea
+        label={text.text}
+        description={text.textHelp}
+        {...code('text', 3, 24)}
+        error={draft.text === '' ? undefined : errors.of(pathOf('text', draft))}
+      />
+      <Textarea
+        label={text.sample}
+        description={text.sampleHelp}
+        {...code('sample', 3, 16)}
+        error={isJson ? errors.of('/sample_data') : text.notJson}
+      />
+    </>
+  )
+}
+
+/** Keeps what was sent beside the answer to it. */
+function usePreview(draft: TemplateDraft) {
+  const { client } = useTenant()
+  return useMutation({
+    async mutationFn() {
+      const shown = bodyOf(draft)
+      return { body: shown, preview: (await client.previewTemplateDraft(shown)).preview }
+    },
+  })
 }
 
 function useSave(stored: Template | undefined, body: CreateTemplateBody) {
