@@ -23,13 +23,50 @@ interface Step {
   readonly action: ReactNode
 }
 
+type Form = 'mailer' | 'mail' | 'webhook'
+
 export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
   const text = useWords(words)
-  const { tenantId, client } = useTenant()
+  const { tenantId } = useTenant()
   const mailers = useMailers()
-  const [open, setOpen] = useState<'mailer' | 'mail' | 'webhook'>()
+  const [open, setOpen] = useState<Form>()
   const close = () => setOpen(undefined)
-  const { data: found } = useQuery({
+  const found = useFound()
+  const setting = `steps.hidden.${tenantId}` as const
+  const isHidden = useSyncExternalStore(subscribeSettings, () => readSetting(setting)) !== undefined
+  if (found === undefined || found.hasEvent || isHidden) return null
+  const hasSent = hasMail || found.hasMail
+  return (
+    <Card
+      title={text.start}
+      note={text.startLead}
+      actions={
+        hasSent && (
+          <Button size="xs" variant="default" onClick={() => writeSetting(setting, 'true')}>
+            {text.hideSteps}
+          </Button>
+        )
+      }
+    >
+      <Steps found={{ ...found, hasMail: hasSent }} open={setOpen} />
+      <SmtpForm isOpen={open === 'mailer'} close={close} isStaying />
+      <TestMail isOpen={open === 'mail'} close={close} mailers={mailers} />
+      <WebhookForm isOpen={open === 'webhook'} close={close} kinds={['EMAIL_EVENT']} />
+    </Card>
+  )
+}
+
+interface Found {
+  readonly hasMailer: boolean
+  readonly hasWebhook: boolean
+  readonly hasMail: boolean
+  readonly hasEvent: boolean
+}
+
+/** What the tenant has. Undefined: not known yet. */
+function useFound(): Found | undefined {
+  const { tenantId, client } = useTenant()
+  const { data } = useQuery({
     queryKey: [tenantId, 'first-steps'],
     queryFn: async ({ signal }) => {
       const [mailers, webhooks, emails, deliveries] = await Promise.all([
@@ -48,11 +85,40 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
     // Once an event has come, there is nothing more to ask.
     refetchInterval: ({ state }) => (state.data?.hasEvent === true ? false : 10_000),
   })
-  const setting = `steps.hidden.${tenantId}` as const
-  const isHidden = useSyncExternalStore(subscribeSettings, () => readSetting(setting)) !== undefined
-  if (found === undefined || found.hasEvent || isHidden) return null
-  const hasSent = hasMail || found.hasMail
-  const steps: readonly Step[] = [
+  return data
+}
+
+function Steps(o: { readonly found: Found; readonly open: (form: Form) => void }) {
+  const text = useWords(words)
+  const steps = useSteps(o.found, o.open)
+  const next = steps.findIndex(({ isDone }) => !isDone)
+  return (
+    <ol className={classes.steps}>
+      {steps.map(({ name, help, isDone, action }, at) => (
+        <li
+          key={name}
+          data-done={isDone || undefined}
+          aria-current={at === next ? 'step' : undefined}
+        >
+          <div>
+            <strong>{name}</strong>
+            <p>{help}</p>
+          </div>
+          {at === next ? (
+            action
+          ) : (
+            <StateMark tone={isDone ? 'good' : 'muted'}>{isDone ? text.done : text.open}</StateMark>
+          )}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function useSteps(found: Found, open: (form: Form) => void): readonly Step[] {
+  const text = useWords(words)
+  const { tenantId } = useTenant()
+  return [
     {
       name: text.stepMailer,
       help: (
@@ -65,7 +131,7 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
       ),
       isDone: found.hasMailer,
       action: (
-        <ActionButton size="xs" operation="configureSMTP" onClick={() => setOpen('mailer')}>
+        <ActionButton size="xs" operation="configureSMTP" onClick={() => open('mailer')}>
           {text.stepMailer}
         </ActionButton>
       ),
@@ -73,9 +139,9 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
     {
       name: text.stepSend,
       help: text.stepSendHelp,
-      isDone: hasSent,
+      isDone: found.hasMail,
       action: (
-        <ActionButton size="xs" operation="sendEmail" onClick={() => setOpen('mail')}>
+        <ActionButton size="xs" operation="sendEmail" onClick={() => open('mail')}>
           {text.stepSendDo}
         </ActionButton>
       ),
@@ -85,7 +151,7 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
       help: text.stepWebhookHelp,
       isDone: found.hasWebhook,
       action: (
-        <ActionButton size="xs" operation="registerWebhook" onClick={() => setOpen('webhook')}>
+        <ActionButton size="xs" operation="registerWebhook" onClick={() => open('webhook')}>
           {text.stepWebhook}
         </ActionButton>
       ),
@@ -95,49 +161,10 @@ export function FirstSteps({ hasMail }: { readonly hasMail: boolean }) {
       help: text.stepEventHelp,
       isDone: false,
       action: (
-        <ActionButton size="xs" operation="sendEmail" onClick={() => setOpen('mail')}>
+        <ActionButton size="xs" operation="sendEmail" onClick={() => open('mail')}>
           {text.stepEventDo}
         </ActionButton>
       ),
     },
   ]
-  const next = steps.findIndex(({ isDone }) => !isDone)
-  return (
-    <Card
-      title={text.start}
-      note={text.startLead}
-      actions={
-        hasSent && (
-          <Button size="xs" variant="default" onClick={() => writeSetting(setting, 'true')}>
-            {text.hideSteps}
-          </Button>
-        )
-      }
-    >
-      <ol className={classes.steps}>
-        {steps.map(({ name, help, isDone, action }, at) => (
-          <li
-            key={name}
-            data-done={isDone || undefined}
-            aria-current={at === next ? 'step' : undefined}
-          >
-            <div>
-              <strong>{name}</strong>
-              <p>{help}</p>
-            </div>
-            {at === next ? (
-              action
-            ) : (
-              <StateMark tone={isDone ? 'good' : 'muted'}>
-                {isDone ? text.done : text.open}
-              </StateMark>
-            )}
-          </li>
-        ))}
-      </ol>
-      <SmtpForm isOpen={open === 'mailer'} close={close} isStaying />
-      <TestMail isOpen={open === 'mail'} close={close} mailers={mailers} />
-      <WebhookForm isOpen={open === 'webhook'} close={close} kinds={['EMAIL_EVENT']} />
-    </Card>
-  )
 }

@@ -14,6 +14,7 @@ import { type ActiveFilter, FilterChips, NothingMatches } from '../ui/filters.ts
 import { Card, Page, Row } from '../ui/page.tsx'
 import { useWords } from '../words/define-words.ts'
 import { useDeliveryColumns } from './delivery-columns.tsx'
+import type { DeliverySearch } from './delivery-search.ts'
 import { Replay } from './replay.tsx'
 import { webhookSnippets } from './snippets.ts'
 import { words } from './words.ts'
@@ -23,48 +24,14 @@ export function DeliveriesPage() {
   const { tenantId, client } = useTenant()
   const search = useSearch({ from: '/shell/t/$tenantId/deliveries' })
   const [isReplaying, setReplaying] = useState(false)
-  const change = useSearchChange(search)
-  const webhooks = useWebhooks()
   const pages = usePages({
     key: [tenantId, 'deliveries', search],
     name: 'deliveries',
     list: (page, options) => client.listWebhookDeliveries({ ...search, ...page }, options),
     refreshMs: 15_000,
   })
-  const ofWebhook: readonly ActiveFilter[] =
-    search.webhook_id === undefined
-      ? []
-      : [
-          {
-            name: text.receiver,
-            value: webhooks.nameOf(search.webhook_id),
-            drop: () => change({ webhook_id: '' }),
-          },
-        ]
-  const filters: readonly ActiveFilter[] = [
-    ...(search.status === undefined
-      ? []
-      : [
-          {
-            name: text.status,
-            value: text.statuses[search.status],
-            drop: () => change({ status: undefined }),
-          },
-        ]),
-    ...(search.event === undefined
-      ? []
-      : [
-          {
-            name: text.event,
-            value: search.event,
-            drop: () => change({ event: undefined }),
-          },
-        ]),
-    ...(search.ref_id === undefined
-      ? []
-      : [{ name: text.refId, value: search.ref_id, drop: () => change({ ref_id: '' }) }]),
-    ...ofWebhook,
-  ]
+  const { ofFields, ofWebhook } = useFilters(search)
+  const filters = [...ofFields, ...ofWebhook]
   return (
     <Page
       title={text.deliveries}
@@ -79,36 +46,7 @@ export function DeliveriesPage() {
         </ActionButton>
       }
     >
-      <Row>
-        <Select
-          aria-label={text.status}
-          placeholder={`${text.status}: ${text.all}`}
-          data={webhookDeliveryFilters.map((value) => ({ value, label: text.statuses[value] }))}
-          value={search.status ?? null}
-          clearable
-          onChange={(value) =>
-            change({ status: webhookDeliveryFilters.find((one) => one === value) })
-          }
-        />
-        <Select
-          aria-label={text.event}
-          placeholder={text.allEvents}
-          data={[...eventNames]}
-          value={search.event ?? null}
-          clearable
-          searchable
-          onChange={(value) => change({ event: eventNames.find((one) => one === value) })}
-        />
-        <TextInput
-          key={search.ref_id}
-          aria-label={text.refId}
-          placeholder={`${text.refId} (ref_id)`}
-          defaultValue={search.ref_id ?? ''}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter') change({ ref_id: event.currentTarget.value.trim() })
-          }}
-        />
-      </Row>
+      <FilterFields search={search} />
       <FilterChips filters={ofWebhook} />
       {search.status === 'open' && <p>{text.openHelp}</p>}
       <Card isFlush>
@@ -121,26 +59,87 @@ export function DeliveriesPage() {
             to: '/t/$tenantId/deliveries/$deliveryId',
             params: { tenantId, deliveryId: delivery_id },
           })}
-          empty={
-            filters.length > 0 ? (
-              <NothingMatches filters={filters} />
-            ) : (
-              <EmptyList
-                title={text.noDeliveries}
-                action={
-                  <Button component={Link} to={`/t/${tenantId}/webhooks`}>
-                    {text.webhooks}
-                  </Button>
-                }
-                snippets={webhookSnippets()}
-              >
-                {text.noDeliveriesHelp}
-              </EmptyList>
-            )
-          }
+          empty={filters.length > 0 ? <NothingMatches filters={filters} /> : <NoDeliveries />}
         />
       </Card>
       <Replay isOpen={isReplaying} close={() => setReplaying(false)} />
     </Page>
+  )
+}
+
+/** Those that hold. The webhook has no field: another page leads here with it. */
+function useFilters(search: DeliverySearch) {
+  const text = useWords(words)
+  const change = useSearchChange(search)
+  const webhooks = useWebhooks()
+  const filterOf = (name: string, value: string | undefined, drop: () => void): ActiveFilter[] =>
+    value === undefined ? [] : [{ name, value, drop }]
+  const { status, event, ref_id: refId, webhook_id: webhookId } = search
+  return {
+    ofFields: [
+      ...filterOf(text.status, status && text.statuses[status], () =>
+        change({ status: undefined }),
+      ),
+      ...filterOf(text.event, event, () => change({ event: undefined })),
+      ...filterOf(text.refId, refId, () => change({ ref_id: '' })),
+    ],
+    ofWebhook: filterOf(text.receiver, webhookId && webhooks.nameOf(webhookId), () =>
+      change({ webhook_id: '' }),
+    ),
+  }
+}
+
+function FilterFields({ search }: { readonly search: DeliverySearch }) {
+  const text = useWords(words)
+  const change = useSearchChange(search)
+  return (
+    <Row>
+      <Select
+        aria-label={text.status}
+        placeholder={`${text.status}: ${text.all}`}
+        data={webhookDeliveryFilters.map((value) => ({ value, label: text.statuses[value] }))}
+        value={search.status ?? null}
+        clearable
+        onChange={(value) =>
+          change({ status: webhookDeliveryFilters.find((one) => one === value) })
+        }
+      />
+      <Select
+        aria-label={text.event}
+        placeholder={text.allEvents}
+        data={[...eventNames]}
+        value={search.event ?? null}
+        clearable
+        searchable
+        onChange={(value) => change({ event: eventNames.find((one) => one === value) })}
+      />
+      <TextInput
+        key={search.ref_id}
+        aria-label={text.refId}
+        placeholder={`${text.refId} (ref_id)`}
+        defaultValue={search.ref_id ?? ''}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') change({ ref_id: event.currentTarget.value.trim() })
+        }}
+      />
+    </Row>
+  )
+}
+
+function NoDeliveries() {
+  const text = useWords(words)
+  const { tenantId } = useTenant()
+  return (
+    <EmptyList
+      title={text.noDeliveries}
+      action={
+        <Button component={Link} to={`/t/${tenantId}/webhooks`}>
+          {text.webhooks}
+        </Button>
+      }
+      snippets={webhookSnippets()}
+    >
+      {text.noDeliveriesHelp}
+    </EmptyList>
   )
 }

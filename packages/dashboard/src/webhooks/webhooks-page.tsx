@@ -88,128 +88,165 @@ function mailFirst(webhooks: readonly Webhook[]): Webhook[] {
   return webhooks.toSorted((a, b) => kinds.indexOf(a.event) - kinds.indexOf(b.event))
 }
 
-type Open = 'edit' | 'secret' | 'test' | 'pause' | 'delete'
+type Asked = 'edit' | 'secret' | 'test' | 'pause' | 'delete'
 
 function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
   const text = useWords(words)
-  const { tenantId, client } = useTenant()
-  const [open, setOpen] = useState<Open>()
-  const close = () => setOpen(undefined)
-  const status = useQuery({
-    queryKey: [tenantId, 'webhook', webhook.webhook_id, 'status'],
-    queryFn: async ({ signal }) =>
-      (await client.getWebhookStatus(webhook.webhook_id, { signal })).status,
-    refetchInterval: 5_000,
-  })
-  const isPaused = status.data?.state === 'paused'
-  const refresh = () => queryClient.invalidateQueries({ queryKey: [tenantId] })
-  const pause = useMutation({
-    mutationFn: () => client.pauseWebhook(webhook.webhook_id),
-    onSuccess: () => tellDone(text.paused),
-    onError: tellFailed('change'),
-    onSettled: refresh,
-  })
-  const resume = useMutation({
-    mutationFn: () => client.resumeWebhook(webhook.webhook_id),
-    onSuccess: () => tellDone(text.resumed),
-    onError: tellFailed('change'),
-    onSettled: refresh,
-  })
-  const trial = useMutation({
-    mutationFn: () => tryNow(client, webhook.webhook_id),
-    onSuccess: (isTried) => tellDone(isTried ? text.triedNow : text.paused),
-    onError: tellFailed('change'),
-    onSettled: refresh,
-  })
-  const remove = useMutation({
-    mutationFn: () => client.deleteWebhook({ event: webhook.event }),
-    onSuccess() {
-      tellDone(text.deleted)
-      close()
-    },
-    onSettled: refresh,
-  })
+  const [asked, setAsked] = useState<Asked>()
+  const { data: status } = useStatus(webhook)
+  const dialog = (name: Asked) => ({ isOpen: asked === name, close: () => setAsked(undefined) })
   return (
     <Card
       id={webhook.webhook_id}
       title={
         <span className={classes.title}>
           {text.kinds[webhook.event]}
-          {status.data !== undefined && <WebhookStateMark state={status.data.state} />}
+          {status !== undefined && <WebhookStateMark state={status.state} />}
         </span>
       }
-      note={status.data === undefined ? undefined : text.stateHelp[status.data.state]}
-      actions={
-        <>
-          {status.data !== undefined && retriedStates.includes(status.data.state) && (
-            <SmallAction
-              operation="resumeWebhook"
-              loading={trial.isPending}
-              onClick={() => trial.mutate()}
-            >
-              {text.tryNow}
-            </SmallAction>
-          )}
-          <SmallAction operation="sendTestEvent" onClick={() => setOpen('test')}>
-            {text.test}
-          </SmallAction>
-          <SmallAction
-            operation={isPaused ? 'resumeWebhook' : 'pauseWebhook'}
-            loading={resume.isPending}
-            onClick={() => (isPaused ? resume.mutate() : setOpen('pause'))}
-          >
-            {isPaused ? text.resume : text.pause}
-          </SmallAction>
-          {webhook.signing === true && (
-            <SmallAction operation="rotateSigningSecret" onClick={() => setOpen('secret')}>
-              {text.rotate}
-            </SmallAction>
-          )}
-          <SmallAction operation="updateWebhook" onClick={() => setOpen('edit')}>
-            {text.edit}
-          </SmallAction>
-          <SmallAction operation="deleteWebhook" onClick={() => setOpen('delete')}>
-            {text.delete}
-          </SmallAction>
-        </>
-      }
+      note={status === undefined ? undefined : text.stateHelp[status.state]}
+      actions={<Actions webhook={webhook} status={status} ask={setAsked} />}
     >
       <Columns>
-        <Facts webhook={webhook} status={status.data} />
+        <Facts webhook={webhook} status={status} />
         <Events webhook={webhook} />
       </Columns>
-      <WebhookForm
-        isOpen={open === 'edit'}
-        close={close}
-        kinds={[webhook.event]}
-        webhook={webhook}
-      />
-      <RotateSecret webhookId={webhook.webhook_id} isOpen={open === 'secret'} close={close} />
-      <WebhookTest webhook={webhook} isOpen={open === 'test'} close={close} />
-      <Confirm
-        title={text.pauseTitle}
-        confirm={text.pause}
-        isOpen={open === 'pause'}
-        close={close}
-        isBusy={pause.isPending}
-        onConfirm={() => pause.mutate(undefined, { onSuccess: close })}
-      >
-        <p>{text.pauseHelp}</p>
-      </Confirm>
-      <Confirm
-        title={text.deleteTitle}
-        confirm={text.delete}
-        nameToType={webhook.event}
-        isDangerous
-        isOpen={open === 'delete'}
-        close={close}
-        isBusy={remove.isPending}
-        error={remove.error}
-        onConfirm={() => remove.mutate()}
-      >
-        <p>{text.deleteHelp}</p>
-      </Confirm>
+      <WebhookForm {...dialog('edit')} kinds={[webhook.event]} webhook={webhook} />
+      <RotateSecret {...dialog('secret')} webhookId={webhook.webhook_id} />
+      <WebhookTest {...dialog('test')} webhook={webhook} />
+      <PauseDialog {...dialog('pause')} webhook={webhook} />
+      <DeleteDialog {...dialog('delete')} webhook={webhook} />
     </Card>
+  )
+}
+
+function useStatus({ webhook_id: webhookId }: Webhook) {
+  const { tenantId, client } = useTenant()
+  return useQuery({
+    queryKey: [tenantId, 'webhook', webhookId, 'status'],
+    queryFn: async ({ signal }) => (await client.getWebhookStatus(webhookId, { signal })).status,
+    refetchInterval: 5_000,
+  })
+}
+
+function useRefresh() {
+  const { tenantId } = useTenant()
+  return () => queryClient.invalidateQueries({ queryKey: [tenantId] })
+}
+
+function Actions({
+  webhook,
+  status,
+  ask,
+}: {
+  readonly webhook: Webhook
+  readonly status: WebhookStatus | undefined
+  readonly ask: (asked: Asked) => void
+}) {
+  const text = useWords(words)
+  const { client } = useTenant()
+  const change = { onError: tellFailed('change'), onSettled: useRefresh() }
+  const resume = useMutation({
+    ...change,
+    mutationFn: () => client.resumeWebhook(webhook.webhook_id),
+    onSuccess: () => tellDone(text.resumed),
+  })
+  const trial = useMutation({
+    ...change,
+    mutationFn: () => tryNow(client, webhook.webhook_id),
+    onSuccess: (isTried) => tellDone(isTried ? text.triedNow : text.paused),
+  })
+  const isPaused = status?.state === 'paused'
+  return (
+    <>
+      {status !== undefined && retriedStates.includes(status.state) && (
+        <SmallAction
+          operation="resumeWebhook"
+          loading={trial.isPending}
+          onClick={() => trial.mutate()}
+        >
+          {text.tryNow}
+        </SmallAction>
+      )}
+      <SmallAction operation="sendTestEvent" onClick={() => ask('test')}>
+        {text.test}
+      </SmallAction>
+      <SmallAction
+        operation={isPaused ? 'resumeWebhook' : 'pauseWebhook'}
+        loading={resume.isPending}
+        onClick={() => (isPaused ? resume.mutate() : ask('pause'))}
+      >
+        {isPaused ? text.resume : text.pause}
+      </SmallAction>
+      {webhook.signing === true && (
+        <SmallAction operation="rotateSigningSecret" onClick={() => ask('secret')}>
+          {text.rotate}
+        </SmallAction>
+      )}
+      <SmallAction operation="updateWebhook" onClick={() => ask('edit')}>
+        {text.edit}
+      </SmallAction>
+      <SmallAction operation="deleteWebhook" onClick={() => ask('delete')}>
+        {text.delete}
+      </SmallAction>
+    </>
+  )
+}
+
+interface DialogProps {
+  readonly webhook: Webhook
+  readonly isOpen: boolean
+  readonly close: () => void
+}
+
+function PauseDialog({ webhook, isOpen, close }: DialogProps) {
+  const text = useWords(words)
+  const { client } = useTenant()
+  const pause = useMutation({
+    mutationFn: () => client.pauseWebhook(webhook.webhook_id),
+    onSuccess: () => tellDone(text.paused),
+    onError: tellFailed('change'),
+    onSettled: useRefresh(),
+  })
+  return (
+    <Confirm
+      title={text.pauseTitle}
+      confirm={text.pause}
+      isOpen={isOpen}
+      close={close}
+      isBusy={pause.isPending}
+      onConfirm={() => pause.mutate(undefined, { onSuccess: close })}
+    >
+      <p>{text.pauseHelp}</p>
+    </Confirm>
+  )
+}
+
+function DeleteDialog({ webhook, isOpen, close }: DialogProps) {
+  const text = useWords(words)
+  const { client } = useTenant()
+  const remove = useMutation({
+    mutationFn: () => client.deleteWebhook({ event: webhook.event }),
+    onSuccess() {
+      tellDone(text.deleted)
+      close()
+    },
+    onSettled: useRefresh(),
+  })
+  return (
+    <Confirm
+      title={text.deleteTitle}
+      confirm={text.delete}
+      nameToType={webhook.event}
+      isDangerous
+      isOpen={isOpen}
+      close={close}
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate()}
+    >
+      <p>{text.deleteHelp}</p>
+    </Confirm>
   )
 }
 
