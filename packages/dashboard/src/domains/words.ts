@@ -32,7 +32,6 @@ export const words = defineWords(
     type: 'Type',
     name: 'Name',
     value: 'Value',
-    purpose: 'For',
     purposes: {
       ownership: 'Ownership',
       dkim: 'Signature (DKIM)',
@@ -101,7 +100,6 @@ export const words = defineWords(
     type: 'Typ',
     name: 'Name',
     value: 'Wert',
-    purpose: 'Für',
     purposes: {
       ownership: 'Eigentum',
       dkim: 'Signatur (DKIM)',

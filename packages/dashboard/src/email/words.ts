@@ -21,7 +21,6 @@ export const words = defineWords(
     traceparent: 'Trace',
     expires: 'Expires',
     delivered: 'Delivered',
-    addressedBy: 'Addressed by',
     tabs: {
       timeline: 'Timeline',
       preview: 'Preview',
@@ -234,7 +233,6 @@ export const words = defineWords(
     traceparent: 'Trace',
     expires: 'Läuft ab',
     delivered: 'Zugestellt',
-    addressedBy: 'Adressiert als',
     tabs: {
       timeline: 'Verlauf',
       preview: 'Vorschau',

@@ -17,7 +17,6 @@ export const words = defineWords(
     test: 'Test',
     testMail: 'Test mail',
     testFilter: { only: 'only test mail', without: 'no test mail' },
-    delivered: 'Delivered',
     statuses: {
       queued: 'Queued',
       scheduled: 'Scheduled',
@@ -126,7 +125,6 @@ export const words = defineWords(
     bulkRunning: (done: string, all: string) => `${done} of ${all}`,
     stop: 'Stop',
     stopping: 'Stopping',
-    keep: 'Keep them',
     bulkDone: {
       retry: (done: string, all: string) => `${done} of ${all} are tried now.`,
       cancel: (done: string, all: string) => `${done} of ${all} are cancelled.`,
@@ -165,7 +163,6 @@ export const words = defineWords(
     test: 'Test',
     testMail: 'Testmails',
     testFilter: { only: 'nur Testmails', without: 'keine Testmails' },
-    delivered: 'Zugestellt',
     statuses: {
       queued: 'Wartet',
       scheduled: 'Geplant',
@@ -274,7 +271,6 @@ export const words = defineWords(
     bulkRunning: (done, all) => `${done} von ${all}`,
     stop: 'Anhalten',
     stopping: 'Wird angehalten',
-    keep: 'Nichts ändern',
     bulkDone: {
       retry: (done, all) => `${done} von ${all} werden jetzt versucht.`,
       cancel: (done, all) => `${done} von ${all} sind storniert.`,

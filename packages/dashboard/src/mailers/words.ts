@@ -5,7 +5,6 @@ export const words = defineWords(
   {
     mailers: 'Mailers',
     lead: 'What mail is sent by, and mailboxes that are read.',
-    add: 'Add a mailer',
     addSmtp: 'Add an SMTP server',
     connectOAuth: 'Connect by OAuth',
     oauthApps: 'OAuth apps',
@@ -123,7 +122,6 @@ export const words = defineWords(
     toSender: 'the sender',
     created: 'Added',
     id: 'Id',
-    unknown: 'There is no such mailer',
     provider: 'Provider',
     otherProvider: 'Another server',
     yourName: 'Name, for you',
@@ -173,12 +171,10 @@ export const words = defineWords(
     },
     ok: 'ok',
     notOk: 'failed',
-    sendTest: 'Send a mail',
   },
   {
     mailers: 'Mailer',
     lead: 'Worüber Mails gesendet werden, und Postfächer, die gelesen werden.',
-    add: 'Mailer hinzufügen',
     addSmtp: 'SMTP-Server hinzufügen',
     connectOAuth: 'Über OAuth verbinden',
     oauthApps: 'OAuth-Apps',
@@ -297,7 +293,6 @@ export const words = defineWords(
     toSender: 'den Absender',
     created: 'Hinzugefügt',
     id: 'Kennung',
-    unknown: 'Diesen Mailer gibt es nicht',
     provider: 'Anbieter',
     otherProvider: 'Ein anderer Server',
     yourName: 'Name, für Sie',
@@ -348,6 +343,5 @@ export const words = defineWords(
     },
     ok: 'gut',
     notOk: 'fehlgeschlagen',
-    sendTest: 'Eine Mail senden',
   },
 )

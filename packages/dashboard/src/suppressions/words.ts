@@ -56,7 +56,6 @@ export const words = defineWords(
       `${added} added, ${known} known, ${refused} refused.`,
     line: 'Line',
     problem: 'What is wrong',
-    done: 'Done',
   },
   {
     suppressions: 'Sperrliste',
@@ -112,6 +111,5 @@ export const words = defineWords(
       `${added} hinzugefügt, ${known} bekannt, ${refused} abgelehnt.`,
     line: 'Zeile',
     problem: 'Was daran falsch ist',
-    done: 'Fertig',
   },
 )

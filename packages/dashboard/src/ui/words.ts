@@ -34,7 +34,6 @@ export const words = defineWords(
     local: 'Local',
     utc: 'UTC',
     nothingMatches: 'Nothing matches',
-    dropFilters: 'Remove the filters',
     dropOne: (name: string) => `Remove “${name}”`,
     removeFilter: (name: string) => `Remove the filter ${name}`,
     typeToConfirm: (name: string) => `Type ${name} to confirm`,
@@ -45,8 +44,6 @@ export const words = defineWords(
     code: 'Code',
     curl: 'curl',
     typescript: 'TypeScript',
-    doneIn: 'Done',
-    more: 'More actions',
     never: 'never',
   },
   {
@@ -82,7 +79,6 @@ export const words = defineWords(
     local: 'Lokal',
     utc: 'UTC',
     nothingMatches: 'Nichts passt',
-    dropFilters: 'Filter entfernen',
     dropOne: (name) => `„${name}“ entfernen`,
     removeFilter: (name) => `Filter ${name} entfernen`,
     typeToConfirm: (name) => `Zur Bestätigung ${name} eingeben`,
@@ -93,8 +89,6 @@ export const words = defineWords(
     code: 'Code',
     curl: 'curl',
     typescript: 'TypeScript',
-    doneIn: 'Fertig',
-    more: 'Weitere Aktionen',
     never: 'nie',
   },
 )
