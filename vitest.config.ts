@@ -78,8 +78,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    // Tests wait for timers, leases and sockets longer than they compute: the longest a quarter of their time.
-    maxWorkers: availableParallelism() * 2,
+    // Tests wait for timers, sockets and PostgreSQL in turn with computing: one more than there are cores.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       {
         test: {
@@ -113,6 +113,10 @@ export default defineConfig({
           // A process for each took half a second of processor time, and imported the same again.
           isolate: false,
           ...ofProcesses,
+          // They wait for leases, deadlines and sweeps: the longest compute for a quarter of their time. So they
+          // run after all others, and more at once.
+          maxWorkers: availableParallelism() * 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
