@@ -3,7 +3,6 @@
  * counted, until the reader has taken what was kept. Then it is told how many they were.
  */
 import { Readable } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
 import { isLarge, type Loan } from './frame-memory.ts'
 import { type FeedFilters, type Frame, gapFrame, openingFrame, silenceFrame } from './frames.ts'
 
@@ -47,7 +46,8 @@ export function createSubscriber(o: {
   /** What the connection has not passed on yet. */
   readonly unsentOctets: () => number
 }): Subscriber {
-  const stream = new Readable({ read: () => undefined, highWaterMark: ROOM_OCTETS })
+  let onTaken: (() => void) | undefined
+  const stream = new Readable({ read: () => onTaken?.(), highWaterMark: ROOM_OCTETS })
   let missed = 0
   let lastMs = o.monotonicMs()
   let written = 0
@@ -85,6 +85,17 @@ export function createSubscriber(o: {
     o.onGap()
   }
 
+  /** Answers when the reader has taken something. What the connection passes on is looked at now and then. */
+  function untilTaken(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ROOM_CHECK_MS)
+      onTaken = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
   const subscriber: Subscriber = {
     tenantId: o.tenantId,
     filters: o.filters,
@@ -109,7 +120,7 @@ export function createSubscriber(o: {
       }
     },
     async untilRoom() {
-      while (waitingOctets() > ROOM_OCTETS && !isClosed()) await pause(ROOM_CHECK_MS)
+      while (waitingOctets() > ROOM_OCTETS && !isClosed()) await untilTaken()
     },
     giveBackTaken: () => giveBackUpTo(written - waitingOctets()),
     sendGap: (gap) => write(gapFrame(gap)),
