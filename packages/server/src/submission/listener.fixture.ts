@@ -33,7 +33,7 @@ interface Started {
 }
 
 export async function start(
-  o: Partial<Pick<SubmissionDeps, 'authenticateKey' | 'submit' | 'limits'>> & {
+  o: Partial<Pick<SubmissionDeps, 'authenticateKey' | 'disk' | 'submit' | 'limits'>> & {
     readonly host?: string
   } = {},
 ): Promise<Started> {

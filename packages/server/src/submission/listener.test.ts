@@ -4,7 +4,9 @@ import { setImmediate } from 'node:timers/promises'
 import { createRawClient } from '@postrider/testkit'
 import { describe, expect, it } from 'vitest'
 import { createNetworks } from '../platform/egress/address-policy.ts'
+import type { TenantIdentity } from '../platform/http/bounds/admission.ts'
 import { newUlid } from '../platform/ids.ts'
+import { noDiskGuard } from '../platform/process/disk-guard.ts'
 import type { Submitted, SubmittedOutcome } from '../sending/index.ts'
 import { base64, begin, ends, logIn, overTls, plain, RAW, start } from './listener.fixture.ts'
 
@@ -128,7 +130,26 @@ describe('connections', () => {
       await expect.poll(started.metrics).toContain('what="connections"} 0')
     }
   })
+
+  it('do not count for a tenant where they end before their login does', async () => {
+    const examined = Promise.withResolvers<TenantIdentity>()
+    const one: TenantIdentity = { keyId: 'one', tenantId: 'tn_one', scopes: [] }
+    const asked: string[] = []
+    const authenticateKey = (key: string) =>
+      asked.push(key) === 1 ? examined.promise : Promise.resolve(one)
+    const started = await start({ authenticateKey, limits: { connectionsPerTenantMax: 1 } })
+    const client = await started.open()
+    client.send(`${plain('one')}\r\n`)
+    await expect.poll(() => asked).toHaveLength(1)
+    client.close()
+    await expect.poll(started.metrics).toContain('what="connections"} 0')
+    examined.resolve(one)
+    await logIn(started)
+  })
 })
+
+const bytesInTransit = async ({ metrics }: Awaited<ReturnType<typeof start>>) =>
+  Number(/bytes_in_transit"\} (\d+)/.exec(await metrics())?.[1] ?? Number.NaN)
 
 describe('a message', () => {
   it.each([
@@ -149,6 +170,19 @@ describe('a message', () => {
     expect(started.taken).toEqual([])
   })
 
+  it('is refused before it comes where the disk is full, or its size does not fit', async () => {
+    let isOpen = false
+    const started = await start({
+      disk: { ...noDiskGuard, isOpen: () => isOpen },
+      limits: { bytesInTransitMax: 2_000 },
+    })
+    const client = await logIn(started)
+    expect(await client.ask('MAIL FROM:<news@sender.test>')).toMatch(/^452 4\.3\.1 /)
+    isOpen = true
+    expect(await client.ask('MAIL FROM:<news@sender.test> SIZE=1500')).toMatch(/^452 4\.3\.1 /)
+    expect(await client.ask('MAIL FROM:<news@sender.test> SIZE=500')).toMatch(/^250 /)
+  })
+
   it('is not ended by a dot within a chunk', async () => {
     const started = await start()
     const client = await logIn(started)
@@ -158,6 +192,20 @@ describe('a message', () => {
     expect(await client.see(/\r\n/)).toMatch(/^250 2\.0\.0 Ok/)
     expect(started.taken.map((one) => one.raw.toString())).toEqual([raw])
   })
+
+  it.each(['RCPT TO:<bob@example.test>', 'DATA'])(
+    'takes no %s between its chunks',
+    async (command) => {
+      const started = await start()
+      const client = await logIn(started)
+      await begin(client, 'BDAT')
+      client.send(`BDAT ${RAW.length}\r\n${RAW}`)
+      await client.see(/^250 .*\r\n/)
+      expect(await client.ask(command)).toMatch(/^503 5\.5\.1 /)
+      expect(await client.ask('BDAT 0 LAST')).toMatch(/^250 2\.0\.0 Ok/)
+      expect(started.taken.map(({ recipients }) => recipients)).toEqual([['ada@example.test']])
+    },
+  )
 
   it.each([
     'BDAT',
@@ -175,6 +223,18 @@ describe('a message', () => {
     expect(await client.see(/\r\n/)).toMatch(/^5\d\d /)
     await client.end()
     expect(client.unread()).toBe('')
+  })
+
+  it('frees its memory where it is given up between its chunks', async () => {
+    const started = await start()
+    const client = await logIn(started)
+    await begin(client, 'BDAT')
+    client.send(`BDAT ${RAW.length}\r\n${RAW}`)
+    await client.see(/^250 .*\r\n/)
+    expect(await bytesInTransit(started)).toBeGreaterThan(0)
+    expect(await client.ask('RSET')).toMatch(/^250 /)
+    await expect.poll(() => bytesInTransit(started)).toBe(0)
+    expect(started.taken).toEqual([])
   })
 
   it('may come in thousands of chunks at once', async () => {
@@ -212,10 +272,8 @@ describe('a message', () => {
     const client = await logIn(started)
     await begin(client)
     expect(await client.ask(`${RAW}.`)).toMatch(/^451 4\.3\.0 /)
-    const bytes = async () =>
-      Number(/bytes_in_transit"\} (\d+)/.exec(await started.metrics())?.[1] ?? Number.NaN)
-    expect(await bytes()).toBeGreaterThan(0)
+    expect(await bytesInTransit(started)).toBeGreaterThan(0)
     storing.resolve({ kind: 'accepted', refId: newUlid() })
-    await expect.poll(bytes).toBe(0)
+    await expect.poll(() => bytesInTransit(started)).toBe(0)
   })
 })
