@@ -253,6 +253,8 @@ describe('[contract 8] a control field', () => {
     const first = refOf(await submit(client, keyed('Hello', 'a')))
     expect(refOf(await submit(client, keyed('Hello', 'b')))).toBe(first)
     expect(await submit(client, keyed('Goodbye', 'c'))).toMatch(/^550 5\.6\.0 /)
+    // To others it is another message: the first was not sent to them.
+    expect(await submit(client, keyed('Hello', 'd'), ['bob@example.test'])).toMatch(/^550 5\.6\.0 /)
     await smtp.waitForMessages(1)
     expect(await submit(client, message())).toMatch(/^250 /)
     expect(await smtp.waitForMessages(2)).toHaveLength(2)
