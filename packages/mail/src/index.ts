@@ -93,8 +93,12 @@ export type {
   SmtpSecurity,
   SmtpSession,
 } from './smtp/session.ts'
-export type { TemplateInput } from './template/render-template.ts'
-export { createTemplateRenderer, type TemplateRenderer } from './template/template-renderer.ts'
+export type { RenderedTemplate, TemplateInput } from './template/render-template.ts'
+export {
+  createTemplateRenderer,
+  type RenderedTurn,
+  type TemplateRenderer,
+} from './template/template-renderer.ts'
 export { textOfHtml } from './text-of-html.ts'
 export { atOnceMs, linksAtOnceMin } from './user-agent/bot-rules.ts'
 export { type BotVerdict, decideBot } from './user-agent/decide-bot.ts'

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { TemplateInput } from './render-template.ts'
-import { createTemplateRenderer } from './template-renderer.ts'
+import { createTemplateRenderer, type RenderedTurn } from './template-renderer.ts'
 
 const renderer = createTemplateRenderer()
 afterAll(() => renderer.stop())
@@ -66,7 +66,8 @@ describe('templates in threads', () => {
   })
 
   it('tries once more after the time limit, and not after the CPU or memory limit', async () => {
-    const done = { kind: 'done', output: { ok: true, subject: 'Hello' } } as const
+    const rendered = [{ ok: true, subject: 'Hello' }] as const
+    const done = { kind: 'done', output: { rendered, cpuMs: 1 } } as const
     const run = async (limits: ('cpu' | 'time' | 'memory')[]) => {
       const pool = {
         ...renderer,
@@ -83,5 +84,42 @@ describe('templates in threads', () => {
     expect(await run(['time', 'time'])).toBe('takes too long')
     expect(await run(['cpu'])).toBe('takes too long')
     expect(await run(['memory'])).toBe('takes too much memory')
+  })
+
+  describe('with each of many data', () => {
+    async function turnsOf(html: string, each: readonly object[], data = {}) {
+      const turns: RenderedTurn[] = []
+      const datas = each as Record<string, unknown>[]
+      for await (const turn of renderer.renderEach('t', input(html, data), datas)) turns.push(turn)
+      return { turns, rendered: turns.flatMap((turn) => turn.rendered) }
+    }
+
+    it('renders quick ones in few turns, each over the data of all', async () => {
+      const each = Array.from({ length: 250 }, (_, i) => ({ name: `n${i}` }))
+      const { turns, rendered } = await turnsOf('{{ name }} {{ shop }}', each, { shop: 'Tea' })
+      expect(rendered).toEqual(
+        each.map(({ name }) => ({ ok: true, subject: `Hello ${name}`, html: `${name} Tea` })),
+      )
+      expect(turns.length).toBeLessThan(each.length / 5)
+    })
+
+    it('ends a turn when it has taken long, and goes on in the next', async () => {
+      const loop =
+        '{% for i in (1..2000) %}{% for j in (1..10) %}{{ name }}{% endfor %}{% endfor %}'
+      const each = Array.from({ length: 40 }, (_, i) => ({ name: `n${i}` }))
+      const { turns, rendered } = await turnsOf(loop, each)
+      expect(rendered.map((one) => one.ok && one.subject)).toEqual(
+        each.map(({ name }) => `Hello ${name}`),
+      )
+      expect(turns.length).toBeGreaterThan(1)
+      expect(turns[0]?.cpuMs).toBeGreaterThanOrEqual(100)
+    })
+
+    it('fails those alone that take too long, or too much memory', async () => {
+      const html = `{% if name == "bad" %}{% assign a = x | split: "," %}${'{% assign a = a | push: a | push: a %}'.repeat(30)}{{ a | json }}{% endif %}ok`
+      const each = ['a', 'b', 'bad', 'c', 'd'].map((name) => ({ name }))
+      const { rendered } = await turnsOf(html, each, { x: 'a,b' })
+      expect(rendered.map(({ ok }) => ok)).toEqual([true, true, false, true, true])
+    })
   })
 })

@@ -6,7 +6,7 @@
  * recipient, final and with its event (docs/reference/sending.md#failures-before-the-first-connection).
  */
 import { contentBytesMax, contentLengthMax, subjectLengthMax } from '@postrider/contract'
-import type { TemplateInput, TemplateRenderer } from '@postrider/mail'
+import type { RenderedTemplate, TemplateInput, TemplateRenderer } from '@postrider/mail'
 import type { EmailContent, NewEmail } from '../record/email.ts'
 
 /** Without data there are no templates. Throws 429 and 503 as the renderer does. */
@@ -26,15 +26,22 @@ async function renderContent(
   content: EmailContent,
   data: NonNullable<TemplateInput['data']>,
 ): Promise<EmailContent> {
-  const { subject, text, html } = content
-  const rendered = await templates.render(tenantId, {
+  const rendered = await templates.render(tenantId, { ...templateOf(content), data })
+  return withRendered(content, rendered)
+}
+
+/** What the renderer takes of an email, without data. */
+export function templateOf({ subject, text, html }: EmailContent): TemplateInput {
+  return {
     subject,
     ...(text === undefined ? {} : { text }),
     ...(html === undefined ? {} : { html }),
-    data,
     subjectLengthMax,
     bodyLengthMax: contentLengthMax,
-  })
+  }
+}
+
+export function withRendered(content: EmailContent, rendered: RenderedTemplate): EmailContent {
   if (!rendered.ok) return { ...content, templateProblem: rendered.problem }
   const { ok: _, ...parts } = rendered
   const bytes = Buffer.byteLength(parts.text ?? '') + Buffer.byteLength(parts.html ?? '')

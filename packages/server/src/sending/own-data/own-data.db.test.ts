@@ -12,7 +12,7 @@ import { getContent } from '../content/get-content.ts'
 import { lockReported } from '../record/report-store.ts'
 import { buildSentCopy } from '../sent-copies/build-sent-copy.ts'
 import { findLink, findTrackedCopies, findTracks } from '../tracking/store.ts'
-import type { OwnBudget } from './render-own-data.ts'
+import { createOwnBudget, type OwnBudget } from './render-own-data.ts'
 
 const world = useSending()
 const { accept, ready } = useOwnData(world)
@@ -310,20 +310,20 @@ describe('a request is refused by the entry', () => {
   })
 
   it.each([
-    ['bytes', { bytes: 4_000, ms: 20_000 }, /more than 41943040 bytes/],
-    ['time', { bytes: 100_000, ms: 0 }, /longer than 20 s/],
+    ['bytes', { bytes: 4_000 }, /more than 41943040 bytes/],
+    ['time', { cpuMs: -1 }, /longer than 20 s/],
   ])('with which the request has used up its %s', async (what, budget, message) => {
     const long = html('{{ x }}')
     const x = 'x'.repeat(3_000)
     const to = [1, 2].map((i) => ({ email: `a${i}@example.com`, template_data: { x, i } }))
     const n = what === 'time' ? 0 : 1
-    expect(await refusalOf({ content: long, to }, budget)).toEqual([
+    expect(await refusalOf({ content: long, to }, { ...createOwnBudget(), ...budget })).toEqual([
       { path: `/to/${n}/template_data`, message: expect.stringMatching(message) },
     ])
   })
 
   it('with which several emails of one request have used it up together', async () => {
-    const budget = { bytes: 4_000, ms: 20_000 }
+    const budget = { ...createOwnBudget(), bytes: 4_000 }
     const change = {
       content: html('{{ x }}'),
       to: [{ email: 'ada@example.com', template_data: { x: 'x'.repeat(3_000) } }],
