@@ -30,6 +30,7 @@ export {
 } from './quotas/quota-store.ts'
 export {
   createUsageCounts,
+  doTestsFit,
   readTestsLeft,
   type UsageCounts,
   type UsageDeps,

@@ -448,4 +448,16 @@ describe('test mail', () => {
     expect(first?.refuseEarly(tenantId, false)).toBeUndefined()
     await send(tenantId)
   })
+
+  it('keeps to its limit when much is asked for at once', async () => {
+    const tenantId = await newTenant()
+    const asked = Array.from({ length: 16 }, () =>
+      send(tenantId, { isTest: true, recipients: 900 }),
+    )
+    const answers = await Promise.allSettled(asked)
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(11)
+    for (const answer of answers)
+      if (answer.status === 'rejected')
+        expect(answer.reason).toMatchObject({ errors: [{ path: '/quotas/test_emails_per_day' }] })
+  })
 })

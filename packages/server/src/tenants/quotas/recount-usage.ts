@@ -5,7 +5,7 @@
 import { testEmailsPerDayMax } from '@postrider/contract'
 import { createBoundedMap } from '@postrider/runtime/bounded-map'
 import { type CounterSum, readCounterSums } from '../../platform/counters/counter-store.ts'
-import type { Db, Queryable } from '../../platform/db/index.ts'
+import { type Db, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 import { type CountedUsage, correctUsage, readKeptUsage } from './quota-store.ts'
 
 export interface UsageDeps {
@@ -152,4 +152,26 @@ export async function countUsage(
 
 function dayOf(ms: number): Date {
   return new Date(Math.floor(ms / DAY_MS) * DAY_MS)
+}
+
+// In one order, whoever asks.
+const LOCK_TESTS = statement(
+  'tenants.lock_tests',
+  `select pg_advisory_xact_lock(hashtextextended('tenants.tests ' || t.id, 0))
+     from (select unnest($1::text[]) as id order by 1) t`,
+)
+
+/**
+ * Whether the test mail of the day still fits, with what others have committed meanwhile. Asked at the end of a
+ * transaction: others are answered when it is over.
+ */
+export async function doTestsFit(
+  tx: Tx,
+  tenantIds: readonly string[],
+  now: Date,
+): Promise<boolean> {
+  if (tenantIds.length === 0) return true
+  await tx.query(LOCK_TESTS, [tenantIds])
+  const left = await readTestsLeft(tx, tenantIds, now)
+  return [...left.values()].every((emails) => emails >= 0)
 }
