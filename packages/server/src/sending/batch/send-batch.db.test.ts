@@ -164,6 +164,19 @@ async function storedTo(): Promise<string[]> {
 }
 
 describe('a batch', () => {
+  it('is refused before its body is read, when its tenant floods beyond a quota', async () => {
+    const headers = await withQuota(1)
+    expect(await sendBatch(many(1), { headers })).toMatchObject({ status: 202 })
+    const flood = await sendBatch(many(40), { headers })
+    expect(new Set(flood.body.results.map((one: { code?: string }) => one.code))).toEqual(
+      new Set(['quota_exceeded']),
+    )
+    expect(await call('/v1/email/batch', { nonsense: true }, headers)).toMatchObject({
+      status: 429,
+      body: { code: 'quota_exceeded', errors: [{ path: '/quotas/emails_per_day' }] },
+    })
+  })
+
   it('answers each message in order, as sendEmail would have answered it', async () => {
     await unsubscribe(db, 'gone@example.com')
     const wrong = [
