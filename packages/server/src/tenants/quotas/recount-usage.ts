@@ -154,7 +154,7 @@ function dayOf(ms: number): Date {
   return new Date(Math.floor(ms / DAY_MS) * DAY_MS)
 }
 
-// In one order, whoever asks.
+// In one order everywhere: two transactions wait for each other in one direction only.
 const LOCK_TESTS = statement(
   'tenants.lock_tests',
   `select pg_advisory_xact_lock(hashtextextended('tenants.tests ' || t.id, 0))
