@@ -20,7 +20,7 @@ import { createHttpApp } from '../platform/http/app.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { createDiskGuard } from '../platform/process/disk-guard.ts'
-import { overQuota } from '../tenants/index.ts'
+import { overQuotaError } from '../tenants/index.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
 import { createQueueWakeups, type WokenQueue } from './queue/queue-wakeups.ts'
@@ -115,7 +115,7 @@ function serve(on: Db): FastifyInstance {
       }),
       refuseEarly: (tenantId) =>
         tenantId === flooding
-          ? overQuota({ quota: 'emails_per_second', max: 5, asked: 1, retryAfterS: 1 })
+          ? overQuotaError({ quota: 'emails_per_second', max: 5, asked: 1, retryAfterS: 1 })
           : undefined,
     },
     keysInProgress: createKeysInProgress(),

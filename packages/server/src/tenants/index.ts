@@ -21,6 +21,7 @@ export {
   overTests,
 } from './quotas/decide-quota.ts'
 export { createKnownRefusals } from './quotas/known-refusals.ts'
+export { overQuotaError } from './quotas/over-quota-error.ts'
 export {
   chargeQueued,
   chargeQuotas,
@@ -37,7 +38,6 @@ export {
   usageNames,
   usageSubject,
 } from './quotas/recount-usage.ts'
-export { overQuota } from './quotas/refuse-over-quota.ts'
 export { readSenders, type Senders } from './quotas/sender-store.ts'
 export { recordAudit } from './record-audit.ts'
 export { revokeApiKey } from './revoke-api-key.ts'

@@ -21,7 +21,7 @@ import {
   createKnownRefusals,
   doTestsFit,
   lockUsage,
-  overQuota,
+  overQuotaError,
   readSenders,
   readTestsLeft,
   type Senders,
@@ -134,7 +134,7 @@ export function createAcceptEmails(deps: {
     refuseEarly(tenantId, isTest) {
       // No request asks for less.
       const over = knownOf(isTest).find(tenantId, { emails: 1, bytes: 1 })
-      return over && overQuota(over)
+      return over && overQuotaError(over)
     },
     async accept(request) {
       const item = await toItem(request)
@@ -142,7 +142,7 @@ export function createAcceptEmails(deps: {
       const emails = request.email.recipients.length
       const refusals = knownOf(request.isTest)
       const over = refusals.find(tenantId, { emails, bytes })
-      if (over !== undefined) throw overQuota(over)
+      if (over !== undefined) throw overQuotaError(over)
       const noteRefusal = refusals.begin(tenantId)
       const commit = () => deps.disk.admit(bytes, () => commitOne(item))
       let outcome = await commit()
@@ -212,7 +212,7 @@ function refusalOf(outcome: Refused, { mailerId, content }: NewEmail): ApiError 
     case 'no_template':
       return new ApiError('no_template', { message: outcome.absence })
     case 'quota_exceeded':
-      return overQuota(outcome.over)
+      return overQuotaError(outcome.over)
     case 'mailer_inactive':
       return inactiveMailer(outcome.mailer)
     default:

@@ -17,6 +17,7 @@ import {
 import { dayOfUlid, isTestId } from '../../platform/ids.ts'
 import { insertOwnData } from '../own-data/own-data-store.ts'
 import { domainFirst, isBulk, isScheduled, messageIdOf, type NewEmail } from '../record/email.ts'
+import { insertStopped, type StoppedRecipient } from '../record/stopped-store.ts'
 import type { StoredContent } from '../record/stored-content.ts'
 import {
   type EmailLinks,
@@ -24,7 +25,6 @@ import {
   insertLinks,
   insertUnsubscribable,
 } from '../tracking/store.ts'
-import { insertStopped, type StoppedRecipient } from './stopped-store.ts'
 
 /** An email on its way into the tables. */
 export interface AcceptedEmail {

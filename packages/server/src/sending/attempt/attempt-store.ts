@@ -4,8 +4,8 @@
  */
 import { insertRows, type Queryable, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { insertStopped, isStopped } from '../accept/stopped-store.ts'
 import type { EmailContent } from '../record/email.ts'
+import { insertStopped, isStopped } from '../record/stopped-store.ts'
 import { readSmall, readStored, type StoredContent } from '../record/stored-content.ts'
 import type { Claim } from './attempt.ts'
 

@@ -5,8 +5,8 @@
 import type { RecipientStatus } from '@postrider/contract'
 import { type Queryable, type Statement, statement } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
-import { isStopped } from '../accept/stopped-store.ts'
 import type { EmailKey, RecipientKey, RecordRange } from './recipient-store.ts'
+import { isStopped } from './stopped-store.ts'
 
 export type RecipientIndex =
   | 'waiting'

@@ -11,11 +11,11 @@ import type { RecipientStatus } from '@postrider/contract'
 import { statement, type Tx } from '../../platform/db/index.ts'
 import { dayOfUlid } from '../../platform/ids.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
-import { insertStopped, isStopped, type StoppedRecipient } from '../accept/stopped-store.ts'
 import { layOver } from '../own-data/own-data.ts'
 import { readOwn } from '../own-data/own-data-store.ts'
 import type { RecordedAttempt } from './email-store.ts'
 import type { RecipientKey } from './recipient-store.ts'
+import { insertStopped, isStopped, type StoppedRecipient } from './stopped-store.ts'
 
 export interface ReportedRecipient extends RecipientKey {
   /** As the caller wrote it. */

@@ -16,7 +16,7 @@ import { dayOfUlid, isTestId, ulidAtTime } from '../../platform/ids.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { DiskGuard } from '../../platform/process/disk-guard.ts'
 import { dayAt } from '../../platform/values/date-time.ts'
-import { chargeQueued, checkSender, overQuota, type UsageCounts } from '../../tenants/index.ts'
+import { chargeQueued, checkSender, overQuotaError, type UsageCounts } from '../../tenants/index.ts'
 import { readTime } from '../accept/accept-store.ts'
 import { type BulkSelection, fits, idTimesOf, readSelection } from '../bulk/read-selection.ts'
 import {
@@ -109,7 +109,7 @@ export async function rescueEmails(
     if (limited === undefined || charged === 0 || (await chargeQueued(tx, tenantId, charged)))
       return walk
     const max = limited.quotas.queued_max ?? 0
-    throw overQuota({ quota: 'queued_max', max, asked: charged, retryAfterS: 60 })
+    throw overQuotaError({ quota: 'queued_max', max, asked: charged, retryAfterS: 60 })
   }
 
   /** Mail may have left the queue since it was counted. */

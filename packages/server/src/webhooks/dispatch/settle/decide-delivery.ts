@@ -10,8 +10,8 @@
  * grow: as many events may be at fault, with others behind them that would be accepted. A request that
  * met a closed connection is a failed attempt like any other, and is repeated at once, on a new one.
  *
- * After `retryForMs` a delivery is exhausted: kept, and had by replay. `Retry-After` is honoured between
- * the schedule's current wait and its longest.
+ * After `retryForMs` a delivery is exhausted: kept, and had by replay. What waits behind it for as long is given
+ * up by `clear-stream.ts`. `Retry-After` is honoured between the schedule's current wait and its longest.
  */
 export interface DeliveryPolicy {
   readonly retryScheduleMs: readonly number[]

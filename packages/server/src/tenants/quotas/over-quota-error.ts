@@ -12,7 +12,7 @@ const WORDS: Readonly<Record<OverQuota['quota'], string>> = {
 
 type Refusal = Pick<OverQuota, 'quota' | 'max' | 'asked' | 'retryAfterS'>
 
-export function overQuota({ quota, max, asked, retryAfterS }: Refusal): ApiError {
+export function overQuotaError({ quota, max, asked, retryAfterS }: Refusal): ApiError {
   const limit = `${max} ${WORDS[quota]}`
   const message =
     asked > max

@@ -1,6 +1,7 @@
 /**
- * SQL of recipients who are not sent to, or whose mail came back later: what their status is found
- * by. Those whose series of attempts ended are found by their attempts.
+ * SQL by which recipients are found who are not sent to, or whose mail came back later. Those whose series of
+ * attempts ended are found by their attempts. The status itself is written by `accept-store.ts`,
+ * `attempt-store.ts` and `report-store.ts`.
  */
 import type { RecipientStatus } from '@postrider/contract'
 import { insertRows, type Queryable } from '../../platform/db/index.ts'
