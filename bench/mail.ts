@@ -43,6 +43,11 @@ export function honestMail(seed: string, from: string = sender): BenchMail {
   }
 }
 
+/** With a text part of its own of about a kilobyte: of HTML alone the service makes one, and its peers make none. */
+export function withText(mail: BenchMail): BenchMail {
+  return { ...mail, content: [{ type: 'text/plain', value: textLine.repeat(14) }, ...mail.content] }
+}
+
 /** For a peer that is given its parts one by one. */
 export function partsOf({ content = [] }: SendEmailBody): { text: string; html: string } {
   const partOf = (type: string) => content.find((part) => part.type === type)?.value ?? ''

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { operations, type SendEmailBody } from '@postrider/contract'
 import { findFreePort } from '@postrider/testkit'
-import { honestMail, mailOf, partsOf } from './mail.ts'
+import { honestMail, mailOf, partsOf, withText } from './mail.ts'
 import { cpuSeconds, treeCpuSeconds } from './measure.ts'
 import type { MailOrder } from './nodemailer-main.ts'
 import { type PostfixServer, postfixHindrance, startPostfix } from './postfix.ts'
@@ -144,7 +144,7 @@ function byPostfix(count: number, parts: Parts, postfix: PostfixServer): Promise
 }
 
 function mailOrder(port: number, count: number, prebuilt: boolean): MailOrder {
-  const mail = honestMail('of a peer')
+  const mail = withText(honestMail('of a peer'))
   const { from, to, subject } = mail
   return {
     port,
@@ -162,7 +162,7 @@ function mailOrder(port: number, count: number, prebuilt: boolean): MailOrder {
 export function mailsOf(mailers: number): SendEmailBody[] {
   const from = senders(mailers)
   return Array.from({ length: differentMails }, (_, i) =>
-    honestMail(String(i), from[i % from.length]),
+    withText(honestMail(String(i), from[i % from.length])),
   )
 }
 
