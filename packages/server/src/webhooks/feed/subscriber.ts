@@ -46,8 +46,7 @@ export function createSubscriber(o: {
   /** What the connection has not passed on yet. */
   readonly unsentOctets: () => number
 }): Subscriber {
-  let onTaken: (() => void) | undefined
-  const stream = new Readable({ read: () => onTaken?.(), highWaterMark: ROOM_OCTETS })
+  const { stream, untilTaken } = createStream()
   let missed = 0
   let lastMs = o.monotonicMs()
   let written = 0
@@ -83,17 +82,6 @@ export function createSubscriber(o: {
     write(gapFrame({ reason: 'slow_reader', count: missed }))
     missed = 0
     o.onGap()
-  }
-
-  /** Answers when the reader has taken something. What the connection passes on is looked at now and then. */
-  function untilTaken(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ROOM_CHECK_MS)
-      onTaken = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   }
 
   const subscriber: Subscriber = {
@@ -139,4 +127,21 @@ export function createSubscriber(o: {
   stream.once('close', () => giveBackUpTo(written))
   write(openingFrame)
   return subscriber
+}
+
+function createStream() {
+  let onTaken: (() => void) | undefined
+  const stream = new Readable({ read: () => onTaken?.(), highWaterMark: ROOM_OCTETS })
+  return {
+    stream,
+    /** Answers when the reader has taken something. What the connection passes on is looked at now and then. */
+    untilTaken: (): Promise<void> =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, ROOM_CHECK_MS)
+        onTaken = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      }),
+  }
 }
