@@ -111,8 +111,9 @@ describe('[P4] one tenant with 24 large contents', () => {
     const other = scanner.scan('other', huge).then(() => order.push('other'))
     const third = scanner.scan('third', huge).then(() => order.push('third'))
     await Promise.all([...first, other, third])
-    expect(order.indexOf('other')).toBeLessThan(3)
-    expect(order.indexOf('third')).toBeLessThan(4)
+    // Two are scanned at a time, and a busy machine may take long for one of them. Without turns they are the last.
+    expect(order.indexOf('other')).toBeLessThan(5)
+    expect(order.indexOf('third')).toBeLessThan(6)
   })
 })
 

@@ -435,6 +435,8 @@ describe('a sender that ends during an attempt', () => {
       phishing: {
         async check() {
           stopped = sender.stop()
+          // Later than the timer of its grace, which is 0 ms here.
+          await new Promise((resolve) => setTimeout(resolve, 5))
           return { kind: 'passed' }
         },
       },
