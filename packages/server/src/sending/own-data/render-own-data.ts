@@ -46,7 +46,10 @@ interface OwnRequest {
  * threads do.
  */
 export async function renderOwnData(
-  deps: { readonly templates: TemplateRenderer; readonly links: Pick<LinkFinder, 'find'> },
+  deps: {
+    readonly templates: Pick<TemplateRenderer, 'renderEach'>
+    readonly links: Pick<LinkFinder, 'find'>
+  },
   tenantId: string,
   { email, data, own, budget }: OwnRequest,
   planned: PlannedEmail,
