@@ -296,7 +296,8 @@ export const errorCatalogue = {
   unavailable: {
     status: 503,
     message: 'Service Unavailable',
-    cause: 'The storage is away or nearly full, or the service is starting or stopping.',
+    cause:
+      'The storage is away or nearly full, the service is starting or stopping, or templates of others have all turns for a minute.',
     fix: 'Repeat the request after `Retry-After`. With `outcome: "unknown"` in the answer, the request may have been carried out: check before you repeat it. You may always repeat a request with an `Idempotency-Key`, or one whose repetition changes nothing.',
   },
 } as const satisfies Record<string, ErrorEntry>

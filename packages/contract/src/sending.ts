@@ -115,7 +115,7 @@ export const emailRecipient = closedObject(
     ...emailAddress.properties,
     template_data: Type.Optional(
       jsonObject({
-        description: `Laid over the email's \`template_data\` by top-level key: this recipient gets subject and content as they render with both. Together at most 1 MiB. Subject and content are then templates for all recipients. Recipients with the same data share a rendering. All renderings of one request may have ${ownContentBytesMax / (1024 * 1024)} MiB and take ${ownContentMsMax / 1000} s; beyond that, send it in parts`,
+        description: `Laid over the email's \`template_data\` by top-level key: this recipient gets subject and content as they render with both. Together at most 1 MiB. Subject and content are then templates for all recipients. Recipients with the same data share a rendering. All renderings of one request may have ${ownContentBytesMax / (1024 * 1024)} MiB and take ${ownContentMsMax / 1000} s of processor time; beyond that, send it in parts`,
         examples: [{ name: 'Ada' }],
       }),
     ),

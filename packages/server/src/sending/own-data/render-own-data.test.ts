@@ -60,7 +60,9 @@ describe('a request with data for each recipient', () => {
 
   it('is told to come again when others have all turns for a minute', async () => {
     const { templates } = rendererOf({ waitMs: 10_000, cpuMs: 1 })
-    await expect(render(templates, 20)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(render(templates, 20)).rejects.toMatchObject({
+      ...{ code: 'unavailable', retryAfterS: 10, bound: 'templates' },
+    })
   })
 
   it('hands large data to a thread in pieces', async () => {

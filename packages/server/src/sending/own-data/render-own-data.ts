@@ -26,6 +26,7 @@ export interface OwnBudget {
 }
 
 const WAIT_MS_MAX = 60_000
+const RETRY_AFTER_S = 10
 
 export function createOwnBudget(): OwnBudget {
   const endsAtMs = performance.now() + WAIT_MS_MAX
@@ -145,7 +146,11 @@ function* handfulsOf(different: readonly Different[]): Generator<OwnGiven['data'
 function refuseTooMuch({ bytes, cpuMs, endsAtMs }: OwnBudget, n: number): void {
   if (bytes >= 0 && cpuMs >= 0) {
     if (performance.now() < endsAtMs) return
-    throw new ApiError('unavailable', { message: 'Templates of others take all the time there is' })
+    throw new ApiError('unavailable', {
+      message: 'Templates of others take all the time there is',
+      retryAfterS: RETRY_AFTER_S,
+      bound: 'templates',
+    })
   }
   const problem =
     bytes < 0
