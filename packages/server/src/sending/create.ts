@@ -7,6 +7,7 @@ import type { DiskGuard } from '../platform/process/disk-guard.ts'
 import { createUsageCounts } from '../tenants/index.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createAcceptSubmitted } from './accept/accept-submitted.ts'
+import { createHandOver } from './accept/hand-over.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
 import { batchRoutes } from './batch/routes.ts'
 import { previewRoute } from './content/preview/routes.ts'
@@ -63,10 +64,11 @@ export function createSending(deps: SendingDeps) {
   const { retentionMs, contentRetentionMs } = config
   const usageCounts = createUsageCounts({ db, retentionMs, contentRetentionMs, countQueued })
   const wakeups = createQueueWakeups(deps.others)
-  const queue = isSender && !isPaused ? createSendQueue(deps, wakeups) : []
+  const handOver = isSender && !isPaused ? createHandOver() : undefined
+  const queue = handOver === undefined ? [] : createSendQueue(deps, wakeups, handOver)
   const watch = isSender ? createWatch(deps) : undefined
   const accepting = {
-    emails: createAcceptEmails({ ...deps, usageCounts }),
+    emails: createAcceptEmails({ ...deps, usageCounts, handOver }),
     templates: deps.templates,
     links: deps.links,
     log,

@@ -33,6 +33,7 @@ import { groupsOfAddress } from '../record/counter-groups.ts'
 import type { NewEmail } from '../record/email.ts'
 import { type StoredContent, storeContent } from '../record/stored-content.ts'
 import { type AcceptedEmail, insertEmails } from './accept-store.ts'
+import type { HandOver } from './hand-over.ts'
 import { keyOfMode } from './idempotency.ts'
 import {
   type Accepted,
@@ -96,6 +97,8 @@ export function createAcceptEmails(deps: {
   readonly failpoints: Failpoints
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly usageCounts: UsageCounts
+  /** Where this process sends, too. */
+  readonly handOver?: HandOver | undefined
   readonly monotonicMs?: () => number
 }): AcceptEmails {
   const run = async (tx: Tx, items: readonly Item[], isTogether: boolean) => {
@@ -130,6 +133,13 @@ export function createAcceptEmails(deps: {
     return outcome
   }
 
+  /** What was committed, and is to be sent now. */
+  function handOver(item: Item, outcome: Accepted): void {
+    if (outcome.isReplay || outcome.isScheduled) return
+    const { tenantId, email, traceparent, contentBytes } = item
+    deps.handOver?.put({ ...outcome, tenantId, email, traceparent, contentBytes })
+  }
+
   return {
     refuseEarly(tenantId, isTest) {
       // No request asks for less.
@@ -150,7 +160,10 @@ export function createAcceptEmails(deps: {
       if (isFullQueue(outcome) && (await deps.usageCounts.freshen(tenantId)))
         outcome = await commit()
       deps.failpoints.hit('api.after_commit')
-      if (!('refused' in outcome)) return outcome
+      if (!('refused' in outcome)) {
+        handOver(item, outcome)
+        return outcome
+      }
       if (outcome.refused === 'quota_exceeded') noteRefusal(outcome.over)
       throw refusalOf(outcome, request.email)
     },
@@ -169,10 +182,12 @@ export function createAcceptEmails(deps: {
       if (outcomes.some(isFullQueue) && (await deps.usageCounts.freshen(first.tenantId)))
         outcomes = await commit()
       deps.failpoints.hit('api.after_commit')
-      return items.map(({ email }, i) => {
+      return items.map((item, i) => {
         const outcome = outcomes[i]
         if (outcome === undefined) throw new Error('a commit told nothing of its email')
-        return 'refused' in outcome ? refusalOf(outcome, email) : outcome
+        if ('refused' in outcome) return refusalOf(outcome, item.email)
+        handOver(item, outcome)
+        return outcome
       })
     },
   }
@@ -265,12 +280,12 @@ async function writeCharged(
   judge: (senders: Senders) => Judgement,
 ): Promise<readonly Outcome[]> {
   const { outcomes, charges, isNearEdge } = judge(senders)
-  if (charges.length === 0) return writeGroup(tx, items, { outcomes, at: senders.now })
+  if (charges.length === 0) return writeGroup(tx, items, outcomes)
   // What a tenant has used was read without a lock, and is added to last: a flood of one tenant delays others that
   // share its commits for as long as a commit takes. Only where somebody else was faster, near the edge of a
   // quota, the group is judged and written once more, under the lock.
   if (isNearEdge) await tx.query('savepoint before_writing')
-  await writeGroup(tx, items, { outcomes, at: senders.now })
+  await writeGroup(tx, items, outcomes)
   if (await chargeQuotas(tx, charges, senders.now)) return outcomes
   if (!isNearEdge) await collide(tx)
   await tx.query('rollback to savepoint before_writing')
@@ -278,7 +293,7 @@ async function writeCharged(
   await lockUsage(tx, tenantIds)
   const locked = await readSenders(tx, tenantIds)
   const again = judge(locked)
-  await writeGroup(tx, items, { outcomes: again.outcomes, at: locked.now })
+  await writeGroup(tx, items, again.outcomes)
   if (!(await chargeQuotas(tx, again.charges, locked.now)))
     throw new Error('usage of quotas changed under its lock')
   return again.outcomes
@@ -287,7 +302,7 @@ async function writeCharged(
 async function writeGroup(
   tx: Tx,
   items: readonly Item[],
-  { outcomes, at }: { readonly outcomes: readonly Outcome[]; readonly at: Date },
+  outcomes: readonly Outcome[],
 ): Promise<readonly Outcome[]> {
   const judged = items.flatMap((item, i) => {
     const outcome = outcomes[i]
@@ -299,7 +314,7 @@ async function writeGroup(
   await Promise.all([
     addCounterChanges(
       tx,
-      accepted.flatMap(({ item, outcome }) => toCounterChanges(item, outcome, at)),
+      accepted.flatMap(({ item, outcome }) => toCounterChanges(item, outcome)),
     ),
     dropKeys(
       tx,
@@ -307,7 +322,7 @@ async function writeGroup(
     ),
     insertInSlices(
       tx,
-      accepted.map(({ item, outcome }) => ({ ...item, ...outcome, createdAt: at })),
+      accepted.map(({ item, outcome }) => ({ ...item, ...outcome })),
     ),
     ...accepted.flatMap(({ item, outcome: { suppressed } }) =>
       suppressed.length === 0 ? [] : toKey(item).map((key) => noteSuppressed(tx, key, suppressed)),
@@ -335,8 +350,8 @@ async function insertInSlices(
 function toCounterChanges(
   item: Item,
   outcome: Accepted & { readonly isReplay: false },
-  at: Date,
 ): CounterChange[] {
+  const at = outcome.createdAt
   const suppressed = new Set(outcome.suppressed)
   const of = { tenantId: item.tenantId, subject: outcome.mailerId, at, n: 1 }
   const { campaignId = null, recipients } = item.email

@@ -230,12 +230,18 @@ function toRecipientRows(e: AcceptedEmail) {
     addressKey: domainFirst(addressKeyOf(recipient.address)),
     type: recipient.type,
     status: suppressed.has(n) ? 'suppressed' : status,
-    // A sending domain's provider has an id of its own, and of what is not sent there is none.
-    messageId:
-      suppressed.has(n) || isDomainMailer(e.mailerId)
-        ? ''
-        : (email.raw?.messageId ?? messageIdOf(refId, n, email.content.from.address)),
+    // Of what is not sent there is none.
+    messageId: suppressed.has(n) ? '' : storedMessageIdOf(e, n),
   }))
+}
+
+/** In the row of a recipient who is sent to. A sending domain's provider has an id of its own. */
+export function storedMessageIdOf(
+  { refId, mailerId, email }: Pick<AcceptedEmail, 'refId' | 'mailerId' | 'email'>,
+  n: number,
+): string {
+  if (isDomainMailer(mailerId)) return ''
+  return email.raw?.messageId ?? messageIdOf(refId, n, email.content.from.address)
 }
 
 function toSuppressed({ tenantId, refId, suppressed }: AcceptedEmail): StoppedRecipient[] {

@@ -22,7 +22,7 @@ export type Accepted = {
   /** The places of the recipients who are not sent to (docs/reference/suppressions.md#suppressions). */
   readonly suppressed: readonly number[]
 } & (
-  | { readonly isReplay: false; readonly mailerId: string }
+  | { readonly isReplay: false; readonly mailerId: string; readonly createdAt: Date }
   /** The email of the first request with this key. */
   | { readonly isReplay: true }
 )
@@ -168,7 +168,8 @@ function judge(
   if (mailer.state !== 'active') return { refused: 'mailer_inactive', mailer }
   if (email.raw?.isSealed === true && isDomainMailer(mailer.mailerId)) return SEALED_FOR_PROVIDER
   const mailerId = isTest ? testIdOf(mailer.mailerId) : mailer.mailerId
-  return { isReplay: false, refId, mailerId, isScheduled: isScheduled(refId, email), suppressed }
+  const isForLater = isScheduled(refId, email)
+  return { isReplay: false, refId, mailerId, isScheduled: isForLater, suppressed, createdAt: now }
 }
 
 /** A provider builds the message itself, which no signature outlives (docs/submission.md#sending-domains). */

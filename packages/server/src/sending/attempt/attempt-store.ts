@@ -56,6 +56,7 @@ export async function loadForSend(
   claims: readonly Pick<Claim, 'refId' | 'n'>[],
   contentsOf: readonly string[],
 ): Promise<{ emails: EmailForSend[]; recipients: RecipientForSend[] }> {
+  if (claims.length === 0) return { emails: [], recipients: [] }
   const refIds = [...new Set(claims.map((c) => c.refId))]
   const days = [...new Set(refIds.map(dayOfUlid))]
   const ns = [...new Set(claims.map((c) => c.n))]

@@ -15,6 +15,7 @@ import type { KeyRing } from '../../platform/secrets/index.ts'
 import type { Tracing } from '../../platform/tracing/span.ts'
 import type { Relays } from '../../relays/index.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
+import type { HandOver } from '../accept/hand-over.ts'
 import { createPhishing, type PhishingDeps } from '../phishing/create.ts'
 import { createFinishAttempts } from '../results/finish-attempts.ts'
 import type { TrackingUrls } from '../tracking/tracking-urls.ts'
@@ -48,7 +49,11 @@ export interface SendQueueDeps extends PhishingDeps {
 const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain', 'blocked'] as const
 
 /** Nothing runs before its services start. */
-export function createSendQueue(deps: SendQueueDeps, queueWakeups: QueueWakeups): Service[] {
+export function createSendQueue(
+  deps: SendQueueDeps,
+  queueWakeups: QueueWakeups,
+  handOver: HandOver,
+): Service[] {
   const { config, leases, metrics } = deps
   // So that an attempt has the time for a second try.
   const authConfirmDelayMs = Math.min(config.authConfirmDelayMs, config.sendTimeoutMs / 2)
@@ -60,6 +65,7 @@ export function createSendQueue(deps: SendQueueDeps, queueWakeups: QueueWakeups)
   const phishing = createPhishing(deps)
   const sender = createSender({
     ...deps,
+    handOver,
     phishing: phishing.check,
     pool,
     relaySends: createRelaySends({ relays: deps.relays, authConfirmDelayMs }),

@@ -10,6 +10,7 @@ import { createFairQueue } from '@postrider/runtime/fair-queue'
 import type { Db } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import type { Tracing } from '../../platform/tracing/span.ts'
+import type { HandOver } from '../accept/hand-over.ts'
 import type { Claim } from '../attempt/attempt.ts'
 import type { RunAttemptDeps } from '../attempt/run-attempt.ts'
 import type { Ending } from '../results/ending.ts'
@@ -46,6 +47,8 @@ export interface SendSchedulerDeps extends Omit<RunAttemptDeps, 'markCommitted' 
   readonly db: Db
   readonly keyRing: KeyRing
   readonly trackingUrls: TrackingUrls
+  /** What this process has accepted. */
+  readonly handOver?: Pick<HandOver, 'take'> | undefined
   readonly finishes: FinishAttempts
   readonly held: LeasedRecipients
   /** How long a claim holds without being extended. */

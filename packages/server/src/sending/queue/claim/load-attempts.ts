@@ -2,6 +2,7 @@
 import { parseAddress } from '@postrider/mail'
 import type { Db, Queryable } from '../../../platform/db/index.ts'
 import { findSuppressed } from '../../../suppressions/index.ts'
+import type { HandOver } from '../../accept/hand-over.ts'
 import type { Claim, LoadedClaim } from '../../attempt/attempt.ts'
 import { type EmailForSend, loadForSend } from '../../attempt/attempt-store.ts'
 import { type PreparedEmail, prepareEmail } from '../../attempt/prepare-email.ts'
@@ -17,6 +18,8 @@ export interface LoadAttemptsDeps {
   readonly db: Db
   readonly largeEmails: LargeEmails
   readonly trackingUrls: TrackingUrls
+  /** What this process has accepted. */
+  readonly handOver?: Pick<HandOver, 'take'> | undefined
   /** Of an email that is held already: it is not loaded again. */
   readonly prepareOf: (claim: Claim) => LoadedClaim['prepare'] | undefined
   readonly monotonicMs: () => number
@@ -40,8 +43,7 @@ export async function loadAttempts(
   const prepareOf = new Map(claims.map((claim) => [claim.refId, deps.prepareOf(claim)]))
   const isWanted = ({ contentBytes, refId }: Claim) =>
     contentBytes < LARGE_CONTENT_BYTES && prepareOf.get(refId) === undefined
-  const contentsOf = [...new Set(claims.filter(isWanted).map((claim) => claim.refId))]
-  const { emails, recipients } = await loadForSend(deps.db, queue.tenantId, claims, contentsOf)
+  const { emails, recipients } = await findMail(deps, tenantId, claims, isWanted)
   const emailOf = new Map(
     emails.map((e) => [
       e.ref_id,
@@ -83,6 +85,24 @@ export async function loadAttempts(
     })
   }
   return { attempts, orphans }
+}
+
+/** What this process has accepted a moment ago is here; the rest is read. */
+async function findMail(
+  { db, handOver }: LoadAttemptsDeps,
+  tenantId: string,
+  claims: readonly Claim[],
+  isWanted: (claim: Claim) => boolean,
+) {
+  const here = new Map(claims.map((claim) => [claim.refId, handOver?.take(claim)]))
+  const unknown = claims.filter(({ refId }) => here.get(refId) === undefined)
+  const contentsOf = [...new Set(unknown.filter(isWanted).map((claim) => claim.refId))]
+  const { emails, recipients } = await loadForSend(db, tenantId, unknown, contentsOf)
+  const handed = [...here.values()].filter((mail) => mail !== undefined)
+  return {
+    emails: [...handed.map(({ email }) => email), ...emails],
+    recipients: [...handed.flatMap((mail) => mail.recipients), ...recipients],
+  }
 }
 
 /** By `refId.n`. Nothing is asked for where no email of the claims has any. */
