@@ -1066,6 +1066,8 @@ create table sending_email (
   template_version integer,
   -- True: sending_own has recipients of this email. Else null, and nobody looks there.
   has_own          boolean,
+  -- The email of the same tenant and day in whose row of sending_content the content stands. Null: this one.
+  content_of       text collate "C",
   primary key (tenant_id, ref_id, day)
 ) partition by range (day);
 -- Whether a day has emails that were queued lately, before the day leaves.
@@ -1077,15 +1079,17 @@ create index sending_email_campaign on sending_email (tenant_id, campaign_id, re
   where campaign_id is not null;
 
 -- What is needed to build the message of an email, apart from what the record shows of it: its content may leave
--- earlier (POSTRIDER_CONTENT_RETENTION). Written when the email is accepted, and never changed. Leaves with its day.
+-- earlier (POSTRIDER_CONTENT_RETENTION). Short contents of a tenant that were accepted together share a row: their
+-- emails name it (content_of). Written when the email is accepted, and never changed. Leaves with its day.
 create table sending_content (
   tenant_id   text collate "C" not null,
+  -- Of the first email in it.
   ref_id      text collate "C" not null,
   -- 0: the email itself. From 1: sending_rendering, which has these fields in place of the email's.
   rendering   smallint not null default 0,
   -- Of the email.
   day         date not null,
-  -- JSON, compressed.
+  -- Of an email: a line for each that is in it, with its ref_id and JSON. Of a rendering: JSON. Compressed.
   content     bytea storage external not null,
   -- The bytes of the email's attachments, one after the other; the content says how many each has. Of a message
   -- that a program handed in over SMTP: all of the message.

@@ -19,12 +19,14 @@ import { type Clock, createClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/db/index.ts'
 import { type BucketLeases, bucketCount } from '../src/platform/db/leases.ts'
 import { createEgress } from '../src/platform/egress/index.ts'
+import { ApiError } from '../src/platform/errors.ts'
 import type { Logger } from '../src/platform/log.ts'
 import { noDiskGuard } from '../src/platform/process/disk-guard.ts'
 import { adapterOf, createRelayCalls, type DeliverCallback } from '../src/relays/index.ts'
-import { createAcceptEmails } from '../src/sending/accept/accept-email.ts'
+import { type AcceptEmails, createAcceptEmails } from '../src/sending/accept/accept-email.ts'
 import { createAcceptSubmitted } from '../src/sending/accept/accept-submitted.ts'
 import { checkEmail } from '../src/sending/accept/check-email.ts'
+import type { HandOver } from '../src/sending/accept/hand-over.ts'
 import { createKeysInProgress } from '../src/sending/accept/idempotency.ts'
 import { createPhishingCheck } from '../src/sending/phishing/check-phishing.ts'
 import { createFreshSettings } from '../src/sending/phishing/fresh-settings.ts'
@@ -238,22 +240,39 @@ export async function accept(
   change: Partial<SendEmailBody> = {},
   tenantId = 'tn_a',
 ): Promise<string> {
-  const emails = createAcceptEmails({
+  const { refId } = await accepting(db).accept(await requestOf(change, tenantId))
+  return refId
+}
+
+/** Emails of one tenant, in one transaction: short ones share a row of content. */
+export async function acceptTogether(
+  db: Db,
+  changes: readonly Partial<SendEmailBody>[],
+  o: { readonly tenantId?: string; readonly handOver?: HandOver } = {},
+): Promise<string[]> {
+  const requests = await Promise.all(changes.map((change) => requestOf(change, o.tenantId)))
+  const outcomes = await accepting(db, o.handOver).acceptTogether(requests)
+  return outcomes.map((outcome) => {
+    if (outcome instanceof ApiError) throw outcome
+    return outcome.refId
+  })
+}
+
+function accepting(db: Db, handOver?: HandOver): AcceptEmails {
+  return createAcceptEmails({
     db,
     failpoints: { hit: () => undefined },
     disk: noDiskGuard,
     usageCounts: noUsageCounts,
+    handOver,
   })
+}
+
+async function requestOf(change: Partial<SendEmailBody>, tenantId = 'tn_a') {
   const checked = checkEmail(emailBody(change), { maxAttempts: 5, expiresInMs: 3 * 86_400_000 })
   const links = { find: async (_: string, html: string) => findLinkOffsets(html) }
   const { email } = await planTracking(links, tenantId, checked)
-  const { refId } = await emails.accept({
-    tenantId,
-    email,
-    traceparent: TRACEPARENT,
-    isTest: false,
-  })
-  return refId
+  return { tenantId, email, traceparent: TRACEPARENT, isTest: false }
 }
 
 /** A message of a program, with whole line ends; answers its reference. */
@@ -266,12 +285,7 @@ export async function handIn(
 ): Promise<string> {
   const [rawReader, templates] = [createRawReader(), createTemplateRenderer()]
   const submit = createAcceptSubmitted({
-    emails: createAcceptEmails({
-      db,
-      failpoints: { hit: () => undefined },
-      disk: noDiskGuard,
-      usageCounts: noUsageCounts,
-    }),
+    emails: accepting(db),
     ...{ rawReader, templates },
     links: { find: async (_, html) => findLinkOffsets(html) },
     keysInProgress: createKeysInProgress(),

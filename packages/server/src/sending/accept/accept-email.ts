@@ -31,7 +31,7 @@ import {
 } from '../../tenants/index.ts'
 import { groupsOfAddress } from '../record/counter-groups.ts'
 import type { NewEmail } from '../record/email.ts'
-import { type StoredContent, storeContent } from '../record/stored-content.ts'
+import { makeReady, type ReadyContent } from '../record/stored-content.ts'
 import { type AcceptedEmail, insertEmails } from './accept-store.ts'
 import type { HandOver } from './hand-over.ts'
 import { keyOfMode } from './idempotency.ts'
@@ -76,7 +76,7 @@ export interface AcceptEmails {
 
 interface Item extends AcceptRequest {
   readonly refId: string
-  readonly stored: StoredContent
+  readonly ready: ReadyContent
   readonly contentBytes: number
   /** What it takes to store it once. */
   readonly bytes: number
@@ -199,12 +199,13 @@ function refuseLate(items: readonly Item[]): void {
 }
 
 async function toItem(request: AcceptRequest): Promise<Item> {
-  const { octets, ...stored } = await storeContent(request.email.content)
+  const refId = newUlid()
+  const { octets, ready } = await makeReady(refId, request.email.content)
   const renderings = (request.email.own?.renderings ?? []).map((rendering) => rendering.octets)
   // A recipient's copy is of the email and one rendering.
   const contentBytes = octets + renderings.reduce((most, one) => Math.max(most, one), 0)
   const bytes = renderings.reduce((sum, one) => sum + one, bytesOf(request.email, octets))
-  return { ...ofMode(request), refId: newUlid(), stored, contentBytes, bytes }
+  return { ...ofMode(request), refId, ready, contentBytes, bytes }
 }
 
 /** A key of test mode repeats what a key of test mode has asked for, and nothing else. */

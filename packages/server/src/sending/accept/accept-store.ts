@@ -18,13 +18,14 @@ import { dayOfUlid, isTestId } from '../../platform/ids.ts'
 import { insertOwnData } from '../own-data/own-data-store.ts'
 import { domainFirst, isBulk, isScheduled, messageIdOf, type NewEmail } from '../record/email.ts'
 import { insertStopped, type StoppedRecipient } from '../record/stopped-store.ts'
-import type { StoredContent } from '../record/stored-content.ts'
+import type { ReadyContent } from '../record/stored-content.ts'
 import {
   type EmailLinks,
   type EmailUnsubscribable,
   insertLinks,
   insertUnsubscribable,
 } from '../tracking/store.ts'
+import { type ContentRow, type PackedContents, packContents } from './pack-contents.ts'
 
 /** An email on its way into the tables. */
 export interface AcceptedEmail {
@@ -34,7 +35,7 @@ export interface AcceptedEmail {
   readonly email: NewEmail
   /** The places of its recipients who are not sent to. */
   readonly suppressed: readonly number[]
-  readonly stored: StoredContent
+  readonly ready: ReadyContent
   /** About how much memory its content takes. */
   readonly contentBytes: number
   readonly traceparent: string
@@ -56,9 +57,10 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
   const scheduled = emails.filter(isForLater)
   const queued = scheduled.length === 0 ? emails : emails.filter((e) => !isForLater(e))
   const own = emails.flatMap(toOwnData)
+  const packed = await packContents(emails)
   await Promise.all([
-    insertEmailRows(tx, emails),
-    insertContents(tx, emails),
+    insertEmailRows(tx, emails, packed),
+    insertContents(tx, packed.rows),
     insertRecipients(tx, emails.flatMap(toRecipientRows)),
     insertStopped(tx, emails.flatMap(toSuppressed)),
     insertPlaces(tx, INSERT_QUEUED, queued.flatMap(toPlaces)),
@@ -74,19 +76,25 @@ const INSERT_EMAILS = statement(
   `insert into sending_email
      (tenant_id, ref_id, day, mailer_id, from_email, subject, content_bytes, max_attempts, expires_at,
       traceparent, created_at, campaign_id, custom_args, message_id, template_id, template_version,
-      queued_at, has_own)
+      queued_at, has_own, content_of)
    select e.tenant_id, e.ref_id, e.day, e.mailer_id, e.from_email, e.subject, e.content_bytes,
           e.max_attempts, e.expires_at, e.traceparent, e.created_at, e.campaign_id, e.custom_args::json,
-          e.message_id, e.template_id, e.template_version, e.queued_at, e.has_own
+          e.message_id, e.template_id, e.template_version, e.queued_at, e.has_own,
+          e.content_of
      from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::text[], $6::text[], $7::integer[],
             $8::smallint[], $9::timestamptz[], $10::text[], $11::timestamptz[], $12::text[], $13::text[],
-            $14::text[], $15::text[], $16::integer[], $17::timestamptz[], $18::boolean[])
+            $14::text[], $15::text[], $16::integer[], $17::timestamptz[], $18::boolean[],
+            $19::text[])
        as e (tenant_id, ref_id, day, mailer_id, from_email, subject, content_bytes, max_attempts,
              expires_at, traceparent, created_at, campaign_id, custom_args, message_id, template_id,
-             template_version, queued_at, has_own)`,
+             template_version, queued_at, has_own, content_of)`,
 )
 
-async function insertEmailRows(tx: Queryable, emails: readonly AcceptedEmail[]): Promise<void> {
+async function insertEmailRows(
+  tx: Queryable,
+  emails: readonly AcceptedEmail[],
+  { packOf }: Pick<PackedContents, 'packOf'>,
+): Promise<void> {
   const { column, rare } = columnsOf(emails)
   await tx.query(INSERT_EMAILS, [
     column((e) => e.tenantId),
@@ -108,7 +116,12 @@ async function insertEmailRows(tx: Queryable, emails: readonly AcceptedEmail[]):
     rare((e) => e.email.template?.version ?? null, nullableArrayText),
     rare((e) => (isForLater(e) ? dueAtOf(e).toISOString() : null), nullableArrayText),
     rare((e) => (e.email.own === undefined ? null : true), nullableArrayText),
+    rare(({ refId }) => otherThan(refId, packOf.get(refId)), nullableArrayText),
   ])
+}
+
+function otherThan(refId: string, contentOf: string | undefined): string | null {
+  return contentOf === undefined || contentOf === refId ? null : contentOf
 }
 
 const INSERT_CONTENTS = statement(
@@ -119,14 +132,14 @@ const INSERT_CONTENTS = statement(
        as c (tenant_id, ref_id, day, content, attachments)`,
 )
 
-async function insertContents(tx: Queryable, emails: readonly AcceptedEmail[]): Promise<void> {
-  const { column, rare } = columnsOf(emails)
+async function insertContents(tx: Queryable, rows: readonly ContentRow[]): Promise<void> {
+  const { column, rare } = columnsOf(rows)
   await tx.query(INSERT_CONTENTS, [
-    column((e) => e.tenantId),
-    column((e) => e.refId),
-    column((e) => dayOfUlid(e.refId)),
-    bytesArray(emails.map((e) => e.stored.content)),
-    rare((e) => e.stored.attachments, bytesArray),
+    column((row) => row.tenantId),
+    column((row) => row.refId),
+    column((row) => row.day),
+    bytesArray(rows.map((row) => row.content)),
+    rare((row) => row.attachments, bytesArray),
   ])
 }
 

@@ -12,7 +12,7 @@ import type { Claim } from '../attempt/attempt.ts'
 import type { EmailForSend, RecipientForSend } from '../attempt/attempt-store.ts'
 import { type AcceptedEmail, storedMessageIdOf } from './accept-store.ts'
 
-export type MailToHandOver = Omit<AcceptedEmail, 'stored'>
+export type MailToHandOver = Omit<AcceptedEmail, 'ready'>
 
 export interface MailForSend {
   readonly email: EmailForSend

@@ -60,7 +60,7 @@ describe('an email with template_data', () => {
       [refId],
     )
     expect(rows).toMatchObject([{ subject: 'Order 7' }])
-    expect(rows.map(readSmall)).toMatchObject([
+    expect(rows.map((row) => readSmall(row)(refId))).toMatchObject([
       { subject: 'Order 7', html: '<p>Ada &amp; Bob</p>' },
     ])
     await world.sender().runOnce()

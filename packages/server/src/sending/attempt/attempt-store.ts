@@ -11,14 +11,21 @@ import type { Claim } from './attempt.ts'
 
 const LOAD_EMAILS = statement(
   'sending.load_emails',
-  `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at, has_own, message_id
+  `select ref_id, from_email, campaign_id, custom_args, traceparent, created_at, has_own, message_id,
+          coalesce(content_of, ref_id) as content_of
      from sending_email where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])`,
 )
 
+// Laterally: one probe of the index for each, whatever the statistics say of tables that grow fast.
 const LOAD_CONTENTS = statement(
   'sending.load_contents',
-  `select ref_id, content, attachments from sending_content
-    where tenant_id = $1 and ref_id = any($2) and day = any($3::date[]) and rendering = 0`,
+  `select c.ref_id, c.content, c.attachments
+     from (select distinct coalesce(content_of, ref_id) as content_of from sending_email
+            where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])) e
+    cross join lateral (
+        select ref_id, content, attachments from sending_content
+         where tenant_id = $1 and ref_id = e.content_of and rendering = 0 and day = any($3::date[])
+         limit 1) c`,
 )
 
 const LOAD_RECIPIENTS = statement(
@@ -61,23 +68,28 @@ export async function loadForSend(
   const days = [...new Set(refIds.map(dayOfUlid))]
   const ns = [...new Set(claims.map((c) => c.n))]
   const [emails, recipients, contents] = await Promise.all([
-    q.query<Omit<EmailForSend, 'content'>>(LOAD_EMAILS, [tenantId, refIds, days]),
+    q.query<Omit<EmailForSend, 'content'> & { content_of: string }>(LOAD_EMAILS, [
+      tenantId,
+      refIds,
+      days,
+    ]),
     q.query<RecipientForSend>(LOAD_RECIPIENTS, [tenantId, refIds, ns, days]),
     loadContents(q, tenantId, contentsOf),
   ])
-  const rows = emails.rows.map((email) => {
-    const content = contents.get(email.ref_id)
-    // Contents that come along with claims are small.
-    return { ...email, content: content === undefined ? null : readSmall(content) }
+  const wanted = new Set(contentsOf)
+  const rows = emails.rows.map(({ content_of: contentOf, ...email }) => {
+    const read = wanted.has(email.ref_id) ? contents.get(contentOf) : undefined
+    return { ...email, content: read?.(email.ref_id) ?? null }
   })
   return { emails: rows, recipients: recipients.rows }
 }
 
+/** By the `ref_id` under which they stand. Contents that come along with claims are small. */
 async function loadContents(
   q: Queryable,
   tenantId: string,
   refIds: readonly string[],
-): Promise<ReadonlyMap<string, StoredContent>> {
+): Promise<ReadonlyMap<string, (refId: string) => EmailContent>> {
   if (refIds.length === 0) return new Map()
   const days = [...new Set(refIds.map(dayOfUlid))]
   const { rows } = await q.query<StoredContent & { readonly ref_id: string }>(LOAD_CONTENTS, [
@@ -85,13 +97,17 @@ async function loadContents(
     refIds,
     days,
   ])
-  return new Map(rows.map((row) => [row.ref_id, row]))
+  return new Map(rows.map((row) => [row.ref_id, readSmall(row)]))
 }
 
 const LOAD_CONTENT = statement(
   'sending.load_content',
-  `select content, attachments from sending_content
-    where tenant_id = $1 and ref_id = $2 and day = $3 and rendering = 0`,
+  `select c.content, c.attachments
+     from sending_email e
+     join sending_content c
+       on c.tenant_id = e.tenant_id and c.ref_id = coalesce(e.content_of, e.ref_id) and c.day = $3
+      and c.rendering = 0
+    where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
 )
 
 export async function loadContent(
@@ -104,7 +120,7 @@ export async function loadContent(
     dayOfUlid(email.refId),
   ])
   if (rows[0] === undefined) throw new Error(`the email ${email.refId} is gone`)
-  return await readStored(rows[0])
+  return await readStored(rows[0], email.refId)
 }
 
 export interface AttemptRow {

@@ -16,7 +16,8 @@ const keyOf = ({ tenantId, refId }: EmailId) => [tenantId, refId, dayOfUlid(refI
 /** The record of an email may be there without its content (docs/reference/running.md#retention). */
 const EMAIL_WITH_CONTENT = `sending_email e
      left join sending_content c
-       on c.tenant_id = e.tenant_id and c.ref_id = e.ref_id and c.day = $3 and c.rendering = 0
+       on c.tenant_id = e.tenant_id and c.ref_id = coalesce(e.content_of, e.ref_id) and c.day = $3
+      and c.rendering = 0
     where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`
 
 const SHOW = statement(
@@ -43,7 +44,7 @@ export async function showContent(
   if (content === null) return 'content removed'
   const own = hasOwn === null || n === undefined ? undefined : await findRendering(q, { ...id, n })
   if (own === 'content removed') return own
-  return { ...withRendering(await readWithoutFiles(content), own), createdAt }
+  return { ...withRendering(await readWithoutFiles(content, id.refId), own), createdAt }
 }
 
 const LOAD = statement(
@@ -78,7 +79,8 @@ export async function loadStored(
   if (stored === null) return 'content removed'
   const own = hasOwn === null ? undefined : await findRendering(q, { ...id, n })
   if (own === 'content removed') return own
-  const content = withRendering(await readStored({ content: stored, attachments }), own)
+  const whole = await readStored({ content: stored, attachments }, id.refId)
+  const content = withRendering(whole, own)
   return { createdAt, campaignId, messageId, content }
 }
 

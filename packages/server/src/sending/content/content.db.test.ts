@@ -10,7 +10,8 @@ import { accept, drain, useSending } from '../../../test/sender.ts'
 import { addDomainMailer, addMailer, silent, trackingUrls } from '../../../test/sending.ts'
 import { createHttpApp, type HttpApp } from '../../platform/http/app.ts'
 import { createMetrics } from '../../platform/metrics.ts'
-import { readSmall, type StoredContent, storeContent } from '../record/stored-content.ts'
+import { compress } from '../../platform/values/zstd.ts'
+import { readSmall, type StoredContent } from '../record/stored-content.ts'
 import { contentRoutes } from './routes.ts'
 
 const world = useSending()
@@ -198,9 +199,10 @@ describe('getRawEmail', () => {
     const { rows } = await world.db.query<StoredContent>(
       'select content, attachments from sending_content',
     )
-    const [stored] = rows.map(readSmall)
+    const [stored] = rows.map((row) => readSmall(row)(refId))
     if (stored === undefined) throw new Error('there is no email')
-    const { content } = await storeContent({ ...stored, templateProblem: 'no x' })
+    const broken = JSON.stringify({ ...stored, templateProblem: 'no x' })
+    const content = await compress(Buffer.from(`\n${refId} ${broken}`))
     await world.db.query('update sending_content set content = $1', [content])
     expect((await rawOf(refId)).json()).toMatchObject({
       code: 'not_found',

@@ -1,6 +1,7 @@
 /**
- * How an email's content is stored: as JSON, compressed, and its attachments beside it as the bytes that their
- * base64 stands for, one after the other. PostgreSQL neither parses nor compresses them again.
+ * How an email's content is stored: a line of its `ref_id` and its JSON, compressed, and its attachments beside it as
+ * the bytes that their base64 stands for, one after the other. Short contents that are accepted together share a
+ * frame, a line for each (`accept/pack-contents.ts`). PostgreSQL neither parses nor compresses them again.
  */
 import { setImmediate } from 'node:timers/promises'
 import { compress, decompress, decompressShort } from '../../platform/values/zstd.ts'
@@ -13,6 +14,9 @@ export interface StoredContent {
   readonly attachments: Buffer | null
 }
 
+/** What becomes a row: a short content with others, any other by itself. */
+export type ReadyContent = { readonly line: string } | StoredContent
+
 /** What is shown of an attachment without reading it. */
 export interface StoredAttachment extends Omit<Attachment, 'content'> {
   readonly bytes: number
@@ -24,22 +28,32 @@ export interface ContentWithoutFiles extends Omit<EmailContent, 'attachments'> {
   readonly attachments: readonly StoredAttachment[]
 }
 
+/** In bytes of JSON. Many of them share a frame, and whoever reads one of them reads all. */
+const SHORT_OCTETS = 16 * 1024
+
 /** `octets`: about how much memory it takes while it is sent. */
-export async function storeContent(
+export async function makeReady(
+  refId: string,
   whole: EmailContent,
-): Promise<StoredContent & { readonly octets: number }> {
-  if (whole.rawBytes !== undefined) return storeRaw(whole, whole.rawBytes)
+): Promise<{ readonly ready: ReadyContent; readonly octets: number }> {
+  if (whole.rawBytes !== undefined) return readyRaw(refId, whole, whole.rawBytes)
   const files = whole.attachments.map(({ content }) => Buffer.from(content, 'base64'))
   const attachments = whole.attachments.map(({ content: _, ...rest }, i) => ({
     ...rest,
     bytes: files[i]?.length ?? 0,
   }))
-  const plain = Buffer.from(JSON.stringify({ ...whole, attachments }))
+  const json = JSON.stringify({ ...whole, attachments })
+  const line = lineOf(refId, json)
+  const plainOctets = Buffer.byteLength(json)
+  if (files.length === 0 && plainOctets <= SHORT_OCTETS)
+    return { ready: { line }, octets: plainOctets }
   const base64 = whole.attachments.reduce((sum, { content }) => sum + content.length, 0)
   return {
-    content: await compress(plain),
-    attachments: files.length === 0 ? null : Buffer.concat(files),
-    octets: plain.length + base64,
+    ready: {
+      content: await compress(Buffer.from(line)),
+      attachments: files.length === 0 ? null : Buffer.concat(files),
+    },
+    octets: plainOctets + base64,
   }
 }
 
@@ -47,7 +61,7 @@ export async function storeContent(
 const JSON_CHARS_IN_TURN = 1024 * 1024
 
 /** A message that was handed in stands where attachments stand: it has them. Of these, pages are kept for scans. */
-async function storeRaw({ rawBytes: _, ...whole }: EmailContent, raw: Buffer) {
+async function readyRaw(refId: string, { rawBytes: _, ...whole }: EmailContent, raw: Buffer) {
   const attachments = whole.attachments.map(({ content, size = 0, ...rest }) => ({
     ...rest,
     bytes: size,
@@ -55,29 +69,48 @@ async function storeRaw({ rawBytes: _, ...whole }: EmailContent, raw: Buffer) {
   }))
   const json = JSON.stringify({ ...whole, attachments })
   if (json.length > JSON_CHARS_IN_TURN) await setImmediate()
-  const plain = Buffer.from(json)
+  const plain = Buffer.from(lineOf(refId, json))
   return {
-    content: await compress(plain),
-    attachments: raw,
+    ready: { content: await compress(plain), attachments: raw },
     octets: plain.length + raw.length,
   }
 }
 
-export async function readStored({ content, attachments }: StoredContent): Promise<EmailContent> {
-  return withFiles(await readWithoutFiles(content), attachments)
+/** JSON has no line end in it, so no content can hold the beginning of another's line. */
+const beginOf = (refId: string) => `\n${refId} `
+const lineOf = (refId: string, json: string) => beginOf(refId) + json
+
+export async function readStored(
+  { content, attachments }: StoredContent,
+  refId: string,
+): Promise<EmailContent> {
+  return withFiles(await readWithoutFiles(content, refId), attachments)
 }
 
-export async function readWithoutFiles(stored: Buffer): Promise<ContentWithoutFiles> {
-  return parse(await decompress(stored))
+export async function readWithoutFiles(
+  stored: Buffer,
+  refId: string,
+): Promise<ContentWithoutFiles> {
+  return parse(await decompress(stored), refId)
 }
 
-/** Of a content that is known to be small. */
-export function readSmall({ content, attachments }: StoredContent): EmailContent {
-  return withFiles(parse(decompressShort(content)), attachments)
+/** Of contents that are known to be small. What is read of one frame is decompressed once. */
+export function readSmall({
+  content,
+  attachments,
+}: StoredContent): (refId: string) => EmailContent {
+  const plain = decompressShort(content)
+  return (refId) => withFiles(parse(plain, refId), attachments)
 }
 
-function parse(plain: Buffer): ContentWithoutFiles {
-  return JSON.parse(plain.toString()) as ContentWithoutFiles
+function parse(plain: Buffer, refId: string): ContentWithoutFiles {
+  const begin = beginOf(refId)
+  const at = plain.indexOf(begin)
+  if (at < 0) throw new Error(`the content of ${refId} is not in its row`)
+  const from = at + begin.length
+  const end = plain.indexOf('\n', from)
+  const json = plain.toString('utf8', from, end < 0 ? plain.length : end)
+  return JSON.parse(json) as ContentWithoutFiles
 }
 
 function withFiles(rest: ContentWithoutFiles, files: Buffer | null): EmailContent {

@@ -110,14 +110,15 @@ const LOAD = statement(
          limit 1) r
     cross join lateral (
         select case when $8 then subject end as subject, campaign_id, mailer_id, max_attempts,
-               content_bytes, queued_at, expires_at, created_at
+               content_bytes, queued_at, expires_at, created_at,
+               coalesce(content_of, ref_id) as content_of
           from sending_email
          where tenant_id = $1 and ref_id = w.ref_id and day = w.day and day = any($7::date[])
          limit 1) e
     -- The time may have been shorter before: what it took away has not come back.
     cross join lateral (
         select from sending_content
-         where tenant_id = $1 and ref_id = w.ref_id and rendering = 0 and day = w.day
+         where tenant_id = $1 and ref_id = e.content_of and rendering = 0 and day = w.day
            and day = any($7::date[])
          limit 1) c`,
 )
@@ -177,8 +178,8 @@ const FIND_EMAILS = statement(
   `select e.ref_id as "refId", e.queued_at as "queuedAt", c.ref_id is not null as "hasContent"
      from sending_email e
      left join sending_content c
-       on c.tenant_id = e.tenant_id and c.ref_id = e.ref_id and c.rendering = 0 and c.day = e.day
-      and c.day = any($3::date[])
+       on c.tenant_id = e.tenant_id and c.ref_id = coalesce(e.content_of, e.ref_id) and c.rendering = 0
+      and c.day = e.day and c.day = any($3::date[])
     where e.tenant_id = $1 and e.ref_id = any($2) and e.day = any($3::date[])
     order by e.ref_id desc`,
 )

@@ -12,7 +12,8 @@ const LOAD = statement(
   `select e.created_at as "createdAt", e.has_own as "hasOwn", c.content, c.attachments
      from sending_email e
      join sending_content c
-       on c.tenant_id = e.tenant_id and c.ref_id = e.ref_id and c.day = $3 and c.rendering = 0
+       on c.tenant_id = e.tenant_id and c.ref_id = coalesce(e.content_of, e.ref_id) and c.day = $3
+      and c.rendering = 0
     where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
 )
 
@@ -47,6 +48,6 @@ export async function loadEmail(
       ? undefined
       : await findRendering(q, { tenantId, refId, n })
   if (own === 'content removed') return undefined
-  const content = withRendering(await readStored(email), own)
+  const content = withRendering(await readStored(email, refId), own)
   return { createdAt: email.createdAt, content, bcc: blind.rows.map((row) => row.email) }
 }

@@ -88,7 +88,7 @@ async function stored(refId: string) {
     'select subject, day, content, attachments from sending_email join sending_content using (tenant_id, ref_id, day) where ref_id = $1',
     [refId],
   )
-  const [email] = rows.map((row) => ({ ...row, content: readSmall(row) }))
+  const [email] = rows.map((row) => ({ ...row, content: readSmall(row)(refId) }))
   const record = await readEmail(database.db, 'tn_a', { refId, day: email?.day ?? '' })
   return { ...email, ...record }
 }

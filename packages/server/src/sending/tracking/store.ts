@@ -78,7 +78,8 @@ const FIND_TRACKS = statement(
                      where tenant_id = $1 and ref_id = $2 and day = $3), '{}') as urls
      from sending_email e
      join sending_content c
-       on c.tenant_id = e.tenant_id and c.ref_id = e.ref_id and c.day = $3 and c.rendering = 0
+       on c.tenant_id = e.tenant_id and c.ref_id = coalesce(e.content_of, e.ref_id) and c.day = $3
+      and c.rendering = 0
     where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
 )
 
@@ -96,7 +97,7 @@ export async function findTracks(
   const { content, hasOwn, urls } = rows[0]
   const own = hasOwn === null ? undefined : await findRendering(q, who)
   if (own === 'content removed') return undefined
-  const { tracking } = withRendering(await readWithoutFiles(content), own)
+  const { tracking } = withRendering(await readWithoutFiles(content, who.refId), own)
   const count = (tracking?.links ?? []).reduce((most, [, , link]) => Math.max(most, link + 1), 0)
   const links = Array.from({ length: count }, (_, i) => {
     const link = tracking?.linkNumbers?.[i] ?? i
