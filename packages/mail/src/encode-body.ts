@@ -5,13 +5,8 @@
  * megabytes may take its time, but nothing else waits for it. Neither the slices nor what happens
  * between them changes the result.
  */
-import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import {
-  encode as encodeQuotedPrintable,
-  Encoder as QuotedPrintableEncoder,
-  wrap as wrapQuotedPrintable,
-} from 'nodemailer/lib/qp'
+import { countEscaped, toQuotedPrintable } from './quoted-printable.ts'
 
 export interface EncodedBody {
   readonly encoding: '7bit' | 'base64' | 'quoted-printable'
@@ -38,7 +33,7 @@ export async function encodeTextBody(text: string): Promise<EncodedBody> {
   const bytes = Buffer.from(normalized)
   return isMostlyEscaped(bytes.length, countEscaped(bytes))
     ? { encoding: 'base64', parts: [wrapBase64(bytes.toString('base64'))] }
-    : { encoding: 'quoted-printable', parts: [quotedPrintable(normalized)] }
+    : { encoding: 'quoted-printable', parts: [toQuotedPrintable(bytes).encoded] }
 }
 
 /** Printable ASCII in lines that no relay has to break. */
@@ -55,10 +50,6 @@ function isPlain(text: string): boolean {
 
 function normalizeLineEnds(text: string): string {
   return text.replace(/\r\n?|\n/g, CRLF)
-}
-
-function quotedPrintable(text: string): Buffer {
-  return Buffer.from(wrapQuotedPrintable(encodeQuotedPrintable(text)), 'latin1')
 }
 
 /** Quoted-printable stays legible; where a third is escaped it is not, and takes more than base64. */
@@ -123,17 +114,6 @@ function endOfSlice(text: string, at: number): number {
   return isInLineEnd || isInCharacter ? at + 1 : at
 }
 
-function countEscaped(bytes: Buffer): number {
-  let escaped = 0
-  for (const byte of bytes) if (isEscaped(byte)) escaped += 1
-  return escaped
-}
-
-function isEscaped(byte: number): boolean {
-  if (byte < 0x20) return byte !== 0x09 && byte !== 0x0a && byte !== 0x0d
-  return byte > 0x7e || byte === 0x3d
-}
-
 async function encodeBase64(bytes: Buffer): Promise<readonly Buffer[]> {
   const parts: Buffer[] = []
   for (let at = 0; at < bytes.length; at += BASE64_SLICE_BYTES) {
@@ -145,16 +125,15 @@ async function encodeBase64(bytes: Buffer): Promise<readonly Buffer[]> {
 }
 
 async function encodeLongQuotedPrintable(bytes: Buffer): Promise<readonly Buffer[]> {
-  const encoder = new QuotedPrintableEncoder()
   const parts: Buffer[] = []
-  encoder.on('data', (part: Buffer) => parts.push(part))
-  const ended = once(encoder, 'end')
-  for (let at = 0; at < bytes.length; at += TEXT_SLICE_CHARS) {
-    encoder.write(bytes.subarray(at, at + TEXT_SLICE_CHARS))
+  let [next, column] = [0, 0]
+  while (next < bytes.length) {
+    const to = Math.min(bytes.length, next + TEXT_SLICE_CHARS)
+    const piece = toQuotedPrintable(bytes, next, to, column)
+    ;({ next, column } = piece)
+    parts.push(piece.encoded)
     await setImmediate()
   }
-  encoder.end()
-  await ended
   return parts
 }
 
