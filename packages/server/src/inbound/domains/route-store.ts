@@ -2,7 +2,7 @@
  * SQL by which routes are found, over all tenants: who sends mail names a domain, and its ownership
  * says whose it is. Nothing of it is told to the sender but whether there is such a recipient.
  */
-import { type Queryable, statement } from '../../platform/db/index.ts'
+import { givenRows, type Queryable, statement } from '../../platform/db/index.ts'
 
 export interface RouteRow {
   readonly tenantId: string
@@ -18,7 +18,7 @@ const FIND = statement(
           own.has_webhook is not null or exists (
             select 1 from inbound_username u
              where u.tenant_id = holder.tenant_id and u.domain = w.domain) as has_usernames
-     from unnest($1::text[], $2::text[]) with ordinality as w (domain, username, n)
+     from ${givenRows('text', 'text')} with ordinality as w (domain, username, n)
      left join lateral (
       select c.tenant_id from inbound_ownership c where c.domain = w.domain limit 1) holder on true
      left join lateral (

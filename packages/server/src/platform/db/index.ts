@@ -41,6 +41,7 @@ export { type FoundOfTenant, type SearchTenants, searchTenants } from './search-
 export {
   type Db,
   type DbStats,
+  givenRows,
   type Queryable,
   type QueryResult,
   type Statement,

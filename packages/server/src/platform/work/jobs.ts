@@ -15,7 +15,7 @@
  * transaction that applies them (`feedback/apply`). Of this file it uses `findByTenant` and `dropOld`.
  */
 import { arrayText } from '../db/array-text.ts'
-import { type Queryable, type Statement, statement, type Tx } from '../db/statement.ts'
+import { givenRows, type Queryable, type Statement, statement, type Tx } from '../db/statement.ts'
 
 export interface JobTable<Key> {
   /** The statements' names begin with it. */
@@ -77,8 +77,8 @@ export function createJobs<Key extends object, Job extends Claimed<Key>>(
   /** Parameters: the key's columns, then these, an array each. */
   function given(...others: readonly (readonly [column: string, type: string])[]): string {
     const all = [...columns.map((column) => [column, 'text'] as const), ...others]
-    const arrays = all.map(([, type], i) => `$${i + 1}::${type}[]`)
-    return `unnest(${arrays.join(', ')}) as k (${all.map(([column]) => column).join(', ')})`
+    const types = all.map(([, type]) => type)
+    return `${givenRows(...types)} as k (${all.map(([column]) => column).join(', ')})`
   }
   /** The parameter that comes after so many others. */
   const after = (others: number) => `$${columns.length + others + 1}`

@@ -2,7 +2,7 @@
  * SQL of what is claimed: extend, the commit point, finish. Times are the database's. Statements that run
  * over all tenants say why.
  */
-import { type Queryable, statement } from '../../platform/db/index.ts'
+import { givenRows, type Queryable, statement } from '../../platform/db/index.ts'
 import { ulidAtTime } from '../../platform/ids.ts'
 import type { Claim } from '../attempt/attempt.ts'
 
@@ -18,7 +18,7 @@ function claimArrays(claims: readonly ClaimKey[]) {
   ]
 }
 
-const CLAIMS = `unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[])`
+const CLAIMS = givenRows('text', 'text', 'smallint', 'bigint')
 const IS_CLAIM = `q.tenant_id = c.tenant_id and q.ref_id = c.ref_id and q.n = c.n and q.fence = c.fence`
 /** With the fence that was given: a process may have a row a second time, while its older claim is on its way. */
 const CLAIM_COLUMNS = 'c.ref_id, c.n, c.fence'
@@ -133,7 +133,7 @@ const POSTPONE = statement(
   `update sending_queue q
       set phase = 'waiting', fence = q.fence + 1, attempt = q.attempt + 1, interrupted = 0,
           due_at = least(now() + c.wait_ms * interval '1 millisecond', q.expires_at)
-     from unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[], $5::float8[])
+     from ${givenRows('text', 'text', 'smallint', 'bigint', 'float8')}
        as c (tenant_id, ref_id, n, fence, wait_ms)
     where ${IS_CLAIM}
    returning ${CLAIM_COLUMNS}, q.due_at, q.started_at, now() as finished_at`,
@@ -160,7 +160,7 @@ const UNDO = statement(
   `update sending_queue q
       set phase = case when c.was = 'dot' then 'dot' else 'waiting' end, fence = q.fence + 1,
           due_at = least(now() + c.wait_ms * interval '1 millisecond', q.expires_at)
-     from unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[], $5::float8[], $6::text[])
+     from ${givenRows('text', 'text', 'smallint', 'bigint', 'float8', 'text')}
        as c (tenant_id, ref_id, n, fence, wait_ms, was)
     where ${IS_CLAIM}
    returning ${CLAIM_COLUMNS}`,

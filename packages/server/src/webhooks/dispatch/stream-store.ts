@@ -9,6 +9,7 @@
  */
 import {
   arrayText,
+  givenRows,
   planByIndex,
   type Queryable,
   statement,
@@ -48,7 +49,7 @@ export interface BucketedStream extends StreamKey {
 const LOCK_FOR_REST = statement(
   'webhooks.lock_for_rest',
   `select k.n::integer as n
-     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+     from ${givenRows('text', 'text')} with ordinality as k(tenant_id, webhook_id, n)
     cross join lateral (
       select 1 from webhooks_stream s
        where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id
@@ -60,7 +61,7 @@ const LOOK_FOR_REST = statement(
   `select k.n::integer as n,
           s.delivery_id is not null or p.is_there is not null or due.is_there is not null as is_busy,
           sub.is_there is not null or later.is_there is not null as is_needed
-     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+     from ${givenRows('text', 'text')} with ordinality as k(tenant_id, webhook_id, n)
     cross join lateral (
       select delivery_id from webhooks_stream s
        where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id limit 1) s

@@ -10,7 +10,7 @@
  * judged by the older state happened before the change.
  */
 import type { WebhookEvent } from '@postrider/contract'
-import { type Queryable, statement, type Tx } from '../../platform/db/index.ts'
+import { givenRows, type Queryable, statement, type Tx } from '../../platform/db/index.ts'
 import type { StreamKey } from '../dispatch/stream-store.ts'
 import type { SubscriptionSelector } from '../events/select-subscription.ts'
 import type { Subscription, SubscriptionEvent, SubscriptionName, Toggles } from './subscription.ts'
@@ -243,7 +243,7 @@ export async function restartStreams(
 const DESTINATIONS = statement(
   'webhooks.destinations',
   `select selector.n::integer as n, sub.webhook_id, sub.generation
-     from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+     from ${givenRows('text', 'text', 'text', 'text')}
             with ordinality as selector (tenant_id, event, owner, toggle, n)
     cross join lateral (
       select webhook_id, generation from webhooks_subscription

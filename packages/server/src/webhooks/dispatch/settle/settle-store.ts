@@ -4,7 +4,13 @@
  * changes the delivery, and nothing that the stream knows of its receiver. The content of a delivery is in its open row and goes from there into the
  * record; attempts are counted there too, since two dispatchers may make the same one.
  */
-import { arrayText, plainArrayText, statement, type Tx } from '../../../platform/db/index.ts'
+import {
+  arrayText,
+  givenRows,
+  plainArrayText,
+  statement,
+  type Tx,
+} from '../../../platform/db/index.ts'
 import { columnsOf, type StreamKey } from '../stream-store.ts'
 
 export interface SettledDelivery extends StreamKey {
@@ -18,7 +24,7 @@ export interface SettledDelivery extends StreamKey {
 const LOCK_FOR_SETTLING = statement(
   'webhooks.lock_for_settling',
   `select k.n::integer as n
-     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+     from ${givenRows('text', 'text')} with ordinality as k(tenant_id, webhook_id, n)
     cross join lateral (
       select 1 from webhooks_stream s
        where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id

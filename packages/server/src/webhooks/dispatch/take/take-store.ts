@@ -5,7 +5,13 @@
  * queue. Each statement serves a whole group: keys are arrays, and a lateral subquery with its own limit
  * keeps the plan a loop of index scans at any size of the tables.
  */
-import { arrayText, plainArrayText, statement, type Tx } from '../../../platform/db/index.ts'
+import {
+  arrayText,
+  givenRows,
+  plainArrayText,
+  statement,
+  type Tx,
+} from '../../../platform/db/index.ts'
 import { EVENT_AT_TEXT, type RowOfBody, readBody } from '../../events/short-body.ts'
 import type { Toggles } from '../../subscriptions/subscription.ts'
 import { columnsOf, type StreamKey } from '../stream-store.ts'
@@ -16,7 +22,7 @@ import type { QueueCursorIds } from './queue-cursor.ts'
 const LOCK_STREAMS = statement(
   'webhooks.lock_streams',
   `select k.n::integer as n, s.*
-     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+     from ${givenRows('text', 'text')} with ordinality as k(tenant_id, webhook_id, n)
     cross join lateral (
       select bucket, mode, fail_count, delivery_id, is_probing, parked_in_row, batch_bytes_max,
              epoch, extract(epoch from now())::float8 * 1000 as now_ms,
@@ -86,7 +92,7 @@ export async function lockStreams(
 const EXISTING_STREAMS = statement(
   'webhooks.existing_streams',
   `select k.n::integer as n
-     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+     from ${givenRows('text', 'text')} with ordinality as k(tenant_id, webhook_id, n)
     cross join lateral (
       select 1 from webhooks_stream s
        where s.tenant_id = k.tenant_id and s.webhook_id = k.webhook_id limit 1) s`,
@@ -101,7 +107,7 @@ export async function existingStreams(tx: Tx, keys: readonly StreamKey[]): Promi
 const HAVE_PENDING = statement(
   'webhooks.have_pending',
   `select k.n::integer as n
-     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+     from ${givenRows('text', 'text')} with ordinality as k(tenant_id, webhook_id, n)
     cross join lateral (
       select 1 from webhooks_pending p
        where p.tenant_id = k.tenant_id and p.webhook_id = k.webhook_id limit 1) p`,
@@ -121,7 +127,7 @@ const LOAD_TARGETS = statement(
   'webhooks.load_targets',
   `select k.n::integer as n, sub.url, sub.headers_sealed, sub.signing_sealed, sub.active, sub.generation, sub.options,
           due.delivery_id, due.is_parked
-     from unnest($1::text[], $2::text[]) with ordinality as k(tenant_id, webhook_id, n)
+     from ${givenRows('text', 'text')} with ordinality as k(tenant_id, webhook_id, n)
      left join lateral (
        select webhook_id, url, headers_sealed, signing_sealed, active, generation, options
          from webhooks_subscription sub
