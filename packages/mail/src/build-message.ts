@@ -5,10 +5,9 @@
  * The copies of an email differ in their Message-ID and, where recipients have URLs of their own, in
  * these: everything else is prepared once, and each copy is composed of it.
  *
- * The tree is written in one go, with nodemailer's encodings of words, parameters and
- * quoted-printable; its own MimeNode took four times as long for a mail of 5 kB. The result is CRLF
- * only, without lines over 998 characters, and 7-bit unless a local part in a header is not ASCII.
- * Nothing is ever read from a file or a URL.
+ * The tree is written in one go, with nodemailer's encodings of words and parameters; its own MimeNode
+ * took four times as long for a mail of 5 kB. The result is CRLF only, without lines over 998 characters,
+ * and 7-bit unless a local part in a header is not ASCII. Nothing is ever read from a file or a URL.
  */
 import { createHash } from 'node:crypto'
 import { type Attachment, dispositionOf, mediaTypeOf } from './attachment.ts'

@@ -26,7 +26,7 @@ export interface PackedContents {
   readonly packOf: ReadonlyMap<string, string>
 }
 
-/** Whoever reads one of its emails decompresses all. */
+/** To read one of its emails is to decompress all of it. */
 const PACK_CHARS = 32 * 1024
 /** About 2 ms of a slow processor. */
 const PACKS_IN_TURN = 16

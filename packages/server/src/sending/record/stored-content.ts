@@ -28,7 +28,7 @@ export interface ContentWithoutFiles extends Omit<EmailContent, 'attachments'> {
   readonly attachments: readonly StoredAttachment[]
 }
 
-/** In bytes of JSON. Many of them share a frame, and whoever reads one of them reads all. */
+/** In bytes of JSON. Many of them share a frame, and to read one is to decompress all. */
 const SHORT_OCTETS = 16 * 1024
 
 /** `octets`: about how much memory it takes while it is sent. */
