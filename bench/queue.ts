@@ -5,6 +5,7 @@
  * Times of mails are the database's, from acceptance to the commit of their delivery. The API and
  * the sender are processes of their own, so a mail is heard of as it is where they are several.
  */
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { operations } from '@postrider/contract'
 import { request } from 'undici'
 import { type Cluster, startCluster } from './cluster.ts'
@@ -112,12 +113,7 @@ async function seedCampaign({ cluster }: Parts, refId: string, copies: number): 
   )
   for (let from = 1; from <= copies; from += CHUNK_EMAILS) {
     const chunk = [refId, from, Math.min(from + CHUNK_EMAILS - 1, copies)]
-    for (const table of [
-      'sending_email',
-      'sending_content',
-      'sending_recipient',
-      'sending_queue',
-    ]) {
+    for (const table of ['sending_email', 'sending_recipient', 'sending_queue']) {
       await sql.query(
         `insert into ${table}
          select (json_populate_record(r, json_build_object('ref_id', ref))).*
@@ -125,11 +121,34 @@ async function seedCampaign({ cluster }: Parts, refId: string, copies: number): 
         chunk,
       )
     }
+    await copyContent(sql, chunk)
   }
   await sql.query(
     'vacuum (analyze) sending_queue, sending_email, sending_content, sending_recipient',
   )
   await sql.query('checkpoint')
+}
+
+/** The content of an email has its id in it. */
+async function copyContent(
+  sql: Cluster['sql'],
+  [refId, from, to]: readonly unknown[],
+): Promise<void> {
+  const { rows } = await sql.query<{ content: Buffer; ref: string }>(
+    `select r.content, ref from copy cross join sending_content r
+      where r.ref_id = $1 and k between $2 and $3`,
+    [refId, from, to],
+  )
+  const contents = rows.map(({ content, ref }) =>
+    zstdCompressSync(zstdDecompressSync(content).toString().replaceAll(String(refId), ref)),
+  )
+  await sql.query(
+    `insert into sending_content (tenant_id, ref_id, day, content)
+     select tenant_id, ref, day, c
+       from sending_content r cross join unnest($2::text[], $3::bytea[]) as made (ref, c)
+      where r.ref_id = $1`,
+    [refId, rows.map(({ ref }) => ref), contents],
+  )
 }
 
 async function resetStatements({ sql }: Cluster): Promise<void> {

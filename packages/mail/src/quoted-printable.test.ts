@@ -68,6 +68,16 @@ describe('quoted-printable', () => {
     expect(encode(`${'x'.repeat(72)}=`)).toBe(`${'x'.repeat(72)}=3D`)
   })
 
+  it('has room for whatever a text is made of', () => {
+    for (const piece of [' \r\n', '\t\r\n', `${'é'.repeat(12)}x`, 'x', '=', '\r\n', ' '])
+      for (const times of [1, 72, 73, 74, 75, 76, 1_000]) {
+        const given = piece.repeat(times)
+        expect(decode(encode(given))).toBe(given)
+        expect(encodeInSlices(Buffer.from(given), 100)).toBe(encode(given))
+      }
+    expect(encode(`${'x'.repeat(70)}\r\n`.repeat(3))).not.toContain('=')
+  })
+
   it('tells how much of a text is escaped', () => {
     expect(countEscaped(Buffer.from('a=\u0000é\t\r\n~'))).toBe(4)
   })

@@ -115,7 +115,7 @@ export function useInbound(): InboundWorld {
         noteReports: createReportNotes({ log: silent, metrics: createMetrics() }),
         readUserAgent: createUserAgentReader(),
         reader,
-        takeRaw: () => undefined,
+        takeStored: () => undefined,
         observe: (result) => results.push(result),
         ...o,
       })

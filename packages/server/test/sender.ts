@@ -25,8 +25,8 @@ import { noDiskGuard } from '../src/platform/process/disk-guard.ts'
 import { adapterOf, createRelayCalls, type DeliverCallback } from '../src/relays/index.ts'
 import { type AcceptEmails, createAcceptEmails } from '../src/sending/accept/accept-email.ts'
 import { createAcceptSubmitted } from '../src/sending/accept/accept-submitted.ts'
+import type { AcceptedMail } from '../src/sending/accept/accepted-mail.ts'
 import { checkEmail } from '../src/sending/accept/check-email.ts'
-import type { HandOver } from '../src/sending/accept/hand-over.ts'
 import { createKeysInProgress } from '../src/sending/accept/idempotency.ts'
 import { createPhishingCheck } from '../src/sending/phishing/check-phishing.ts'
 import { createFreshSettings } from '../src/sending/phishing/fresh-settings.ts'
@@ -248,7 +248,7 @@ export async function accept(
 export async function acceptTogether(
   db: Db,
   changes: readonly Partial<SendEmailBody>[],
-  o: { readonly tenantId?: string; readonly handOver?: HandOver } = {},
+  o: { readonly tenantId?: string; readonly handOver?: AcceptedMail } = {},
 ): Promise<string[]> {
   const requests = await Promise.all(changes.map((change) => requestOf(change, o.tenantId)))
   const outcomes = await accepting(db, o.handOver).acceptTogether(requests)
@@ -258,7 +258,7 @@ export async function acceptTogether(
   })
 }
 
-function accepting(db: Db, handOver?: HandOver): AcceptEmails {
+export function accepting(db: Db, handOver?: AcceptedMail): AcceptEmails {
   return createAcceptEmails({
     db,
     failpoints: { hit: () => undefined },
@@ -268,7 +268,7 @@ function accepting(db: Db, handOver?: HandOver): AcceptEmails {
   })
 }
 
-async function requestOf(change: Partial<SendEmailBody>, tenantId = 'tn_a') {
+export async function requestOf(change: Partial<SendEmailBody>, tenantId = 'tn_a') {
   const checked = checkEmail(emailBody(change), { maxAttempts: 5, expiresInMs: 3 * 86_400_000 })
   const links = { find: async (_: string, html: string) => findLinkOffsets(html) }
   const { email } = await planTracking(links, tenantId, checked)

@@ -141,7 +141,7 @@ function createReports(
   })
   const worker = createInboundWorker({
     ...deps,
-    takeRaw: o.ingest.takeRaw,
+    takeStored: o.ingest.takeStored,
     readUserAgent: createUserAgentReader(),
     reader,
     observe: observer.reported,

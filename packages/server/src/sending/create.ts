@@ -7,7 +7,7 @@ import type { DiskGuard } from '../platform/process/disk-guard.ts'
 import { createUsageCounts } from '../tenants/index.ts'
 import { createAcceptEmails } from './accept/accept-email.ts'
 import { createAcceptSubmitted } from './accept/accept-submitted.ts'
-import { createHandOver } from './accept/hand-over.ts'
+import { createAcceptedMail } from './accept/accepted-mail.ts'
 import { createKeysInProgress } from './accept/idempotency.ts'
 import { batchRoutes } from './batch/routes.ts'
 import { previewRoute } from './content/preview/routes.ts'
@@ -64,7 +64,7 @@ export function createSending(deps: SendingDeps) {
   const { retentionMs, contentRetentionMs } = config
   const usageCounts = createUsageCounts({ db, retentionMs, contentRetentionMs, countQueued })
   const wakeups = createQueueWakeups(deps.others)
-  const handOver = isSender && !isPaused ? createHandOver() : undefined
+  const handOver = isSender && !isPaused ? createAcceptedMail() : undefined
   const queue = handOver === undefined ? [] : createSendQueue(deps, wakeups, handOver)
   const watch = isSender ? createWatch(deps) : undefined
   const accepting = {

@@ -2,7 +2,6 @@
 import type { SuppressionReason, SuppressionSource } from '@postrider/contract'
 import {
   arrayText,
-  givenRows,
   nullableArrayText,
   type Queryable,
   statement,
@@ -107,7 +106,7 @@ export async function putSuppressions(
 const FIND = statement(
   'suppressions.find',
   `select w.tenant_id as "tenantId", w.email_key as "emailKey"
-     from ${givenRows('text', 'text')} as w (tenant_id, email_key)
+     from unnest($1::text[], $2::text[]) as w (tenant_id, email_key)
     cross join lateral (
       select from suppressions_address s
        where s.tenant_id = w.tenant_id and s.email_key = w.email_key

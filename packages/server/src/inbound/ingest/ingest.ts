@@ -7,19 +7,22 @@
  * `unavailable`, and their servers come again. What is committed after all is recognised then.
  */
 
+import { createHandOver } from '@postrider/runtime/hand-over'
 import type { Service } from '@postrider/runtime/service'
 import { withTimeout } from '@postrider/runtime/timeout'
 import { createGroupCommit, type Db } from '../../platform/db/index.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Failpoints } from '../../platform/failpoints.ts'
+import { justStored, type LoadedMessage, type NewMessage } from '../messages/message-store.ts'
+import type { ClaimedMessage } from '../process/queue-store.ts'
 import { LARGE_BYTES, type SmtpMail } from './received-mail.ts'
 import { type DigestedSmtpMail, digestSmtpMail, storeSmtpMails } from './store-mail.ts'
 
 export interface Ingest extends Service {
   /** Resolves when it is durable, with an id for each route that has not had it. */
   store(mail: SmtpMail): Promise<{ readonly inboundIds: readonly string[] }>
-  /** Of a large message that was just stored here, once. */
-  takeRaw(inboundId: string): Buffer | undefined
+  /** One that was just stored here, once, for its first claim. */
+  takeStored(claim: Pick<ClaimedMessage, 'inboundId' | 'tries'>): LoadedMessage | undefined
   /** Also of mail that came by another door, such as a mailbox. */
   wake(): void
   onStored(listener: () => void): () => void
@@ -40,23 +43,46 @@ const GROUP_MAX = 64
 /** Of one commit: a large message delays those beside it. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024
 const RETRY_S = 2
+/** To have a message of 25 MB back from the database takes it as long as all else there is to do with it. */
+const STORED_BYTES_MAX = 64 * 1024 * 1024
+const STORED_MS = 10_000
+/** Of a message beside its bytes. */
+const OTHER_BYTES = 1024
+
+interface Stored {
+  readonly raw: Buffer
+  readonly messages: readonly NewMessage[]
+}
 
 export function createIngest(deps: IngestDeps): Ingest {
   const { answerMs = ANSWER_MS, waitingBytesMax = WAITING_BYTES_MAX } = deps
   const listeners = new Set<() => void>()
-  const recent = createRecentRaws()
+  const stored = createHandOver<LoadedMessage>({ bytesMax: STORED_BYTES_MAX, keptMs: STORED_MS })
   let waitingBytes = 0
   const createGroup = () =>
-    createGroupCommit<DigestedSmtpMail, readonly string[]>({
+    createGroupCommit<DigestedSmtpMail, Stored>({
       db: deps.db,
       itemsMax: GROUP_MAX,
       size: { of: ({ mail }) => mail.raw.length, max: GROUP_BYTES_MAX },
-      run: storeSmtpMails,
-      committed: wake,
+      async run(tx, mails) {
+        const messages = await storeSmtpMails(tx, mails)
+        return mails.map(({ mail: { raw } }, i) => ({ raw, messages: messages[i] ?? [] }))
+      },
+      committed(all) {
+        for (const one of all) handOver(one)
+        wake()
+      },
     })
   // Small ones do not wait for the commit of a large one. What is sent again is of the same size.
   const groups = { small: createGroup(), large: createGroup() }
   const groupOf = ({ raw }: SmtpMail) => (raw.length < LARGE_BYTES ? groups.small : groups.large)
+
+  function handOver({ raw, messages }: Stored): void {
+    for (const message of messages) {
+      const bytes = raw.length + OTHER_BYTES
+      stored.put(message.inboundId, { ...justStored(message), raw }, bytes)
+    }
+  }
 
   function wake(): void {
     for (const listener of listeners) listener()
@@ -68,10 +94,9 @@ export function createIngest(deps: IngestDeps): Ingest {
     if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) refuse()
     waitingBytes += bytes
     try {
-      const inboundIds = await groupOf(mail).add(await digestSmtpMail(mail))
+      const { messages } = await groupOf(mail).add(await digestSmtpMail(mail))
       deps.failpoints.hit('inbound.after_store')
-      recent.keep(inboundIds, mail.raw)
-      return inboundIds
+      return messages.map(({ inboundId }) => inboundId)
     } finally {
       waitingBytes -= bytes
     }
@@ -84,7 +109,11 @@ export function createIngest(deps: IngestDeps): Ingest {
       await Promise.all([groups.small.idle(), groups.large.idle()])
     },
     store: async (mail) => ({ inboundIds: await withTimeout(commit(mail), answerMs, refuse) }),
-    takeRaw: recent.take,
+    takeStored({ inboundId, tries }) {
+      const message = stored.take(inboundId)
+      // Another process may have reported it.
+      return tries === 1 ? message : undefined
+    },
     wake,
     onStored(listener) {
       listeners.add(listener)
@@ -95,45 +124,4 @@ export function createIngest(deps: IngestDeps): Ingest {
 
 function refuse(): never {
   throw new ApiError('unavailable', { retryAfterS: RETRY_S })
-}
-
-interface RecentRaws {
-  keep(inboundIds: readonly string[], raw: Buffer): void
-  /** Once. */
-  take(inboundId: string): Buffer | undefined
-}
-
-const RECENT_BYTES_MAX = 64 * 1024 * 1024
-const RECENT_MS = 10_000
-
-/**
- * Large messages that this process has just stored, as they are, for the worker of the same process: to
- * have one of 25 MB back from the database takes it as long as all else there is to do with it.
- *
- * Nothing rests on it: what has no place, or was not asked for in time, is read from the database.
- */
-export function createRecentRaws(): RecentRaws {
-  const kept = new Map<string, { readonly raw: Buffer; readonly timer: NodeJS.Timeout }>()
-  let bytes = 0
-
-  function take(inboundId: string): Buffer | undefined {
-    const one = kept.get(inboundId)
-    if (one === undefined) return undefined
-    clearTimeout(one.timer)
-    kept.delete(inboundId)
-    bytes -= one.raw.length
-    return one.raw
-  }
-
-  return {
-    keep(inboundIds, raw) {
-      if (raw.length < LARGE_BYTES) return
-      for (const id of inboundIds) {
-        if (bytes + raw.length > RECENT_BYTES_MAX) return
-        bytes += raw.length
-        kept.set(id, { raw, timer: setTimeout(() => take(id), RECENT_MS).unref() })
-      }
-    },
-    take,
-  }
 }

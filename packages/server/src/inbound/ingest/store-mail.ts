@@ -44,11 +44,11 @@ export async function digestSmtpMail(mail: SmtpMail): Promise<DigestedSmtpMail> 
   }
 }
 
-/** The ids of each mail's messages: none where all its recipients have had it. */
+/** Each mail's messages: none where all its recipients have had it. */
 export async function storeSmtpMails(
   tx: Tx,
   mails: readonly DigestedSmtpMail[],
-): Promise<readonly (readonly string[])[]> {
+): Promise<readonly (readonly NewMessage[])[]> {
   const keys = new Map(
     mails.flatMap(({ routes }) =>
       routes.flatMap(({ to }) =>
@@ -68,7 +68,7 @@ export async function storeSmtpMails(
     return prepareMail({ ...mail, routes: wanted.filter(({ to }) => to.length > 0) })
   })
   await insertAll(tx, stored)
-  return stored.map(({ messages }) => messages.map(({ inboundId }) => inboundId))
+  return stored.map(({ messages }) => messages)
 }
 
 /** Of mailboxes, whose caller knows what was seen: in its transaction. Answers an id for each. */

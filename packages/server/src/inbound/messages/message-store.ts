@@ -105,22 +105,21 @@ function toRow(row: NewMessage): unknown[] {
   const key = [tenantId, inboundId, dayOfUlid(inboundId), rawId, from.source, owner]
   const door =
     from.source === 'smtp'
-      ? [from.domain, from.username, null, null, null, envelopeJson(from.envelope)]
+      ? [from.domain, from.username, null, null, null, JSON.stringify(toEnvelope(from.envelope))]
       : [null, null, from.mailerId, from.folder, from.serverThread ?? null, null]
   return [...key, ...door, formatMicros(receivedAtMicros), bytes, row.problem ?? null]
 }
 
 /** What a client says may hold anything; a column of JSON does not. */
-function envelopeJson({ from, to, remoteIp, helo, isTls }: Envelope): string {
+function toEnvelope({ from, to, remoteIp, helo, isTls }: Envelope) {
   const clean = (text: string) => text.toWellFormed().replaceAll('\u0000', '\ufffd')
-  const envelope = {
+  return {
     from: clean(from),
     to: to.map(clean),
     remote_ip: remoteIp,
     helo: clean(helo),
     tls: isTls,
   }
-  return JSON.stringify(envelope)
 }
 
 /** What a list shows of a message that was read: a stranger's words, of bounded length. */
@@ -199,6 +198,30 @@ const LOAD = statement(
 
 export interface LoadedMessage extends StoredMessage {
   readonly raw: Buffer
+}
+
+/** One that was just inserted, as `loadMessages` reads it. */
+export function justStored(row: NewMessage): StoredMessage {
+  const { from } = row
+  const isSmtp = from.source === 'smtp'
+  return {
+    tenantId: row.tenantId,
+    inboundId: row.inboundId,
+    rawId: row.rawId,
+    owner: row.owner,
+    source: from.source,
+    domain: isSmtp ? from.domain : null,
+    username: isSmtp ? from.username : null,
+    mailerId: isSmtp ? null : from.mailerId,
+    folder: isSmtp ? null : from.folder,
+    serverThread: isSmtp ? null : (from.serverThread ?? null),
+    envelope: isSmtp ? toEnvelope(from.envelope) : null,
+    receivedAtMicros: row.receivedAtMicros,
+    bytes: row.bytes,
+    reportedAt: null,
+    problem: row.problem ?? null,
+    summary: null,
+  }
 }
 
 /** With all of it; undefined for those that have left. In a transaction, after `planByIndex`. */

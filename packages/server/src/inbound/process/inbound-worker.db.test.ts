@@ -8,6 +8,7 @@ import { countOf, rawMail, routeOf, smtpMail, storedMessages } from '../../../te
 import { UNKNOWN, useInbound } from '../../../test/inbound-worker.ts'
 import { createClock } from '../../platform/clock.ts'
 import { ApiError } from '../../platform/errors.ts'
+import { loadMessage } from '../messages/message-store.ts'
 import { usualAdmission } from './admission-limiter.ts'
 import type { MessageReader, MessageReaderDeps } from './read-message.ts'
 
@@ -436,7 +437,7 @@ it('skips a message that an operator has deleted', async () => {
   expect(await queued()).toBe(0)
 })
 
-it('reports a large message from memory where it was received', async () => {
+it('reports a message from memory where it was received, of any length', async () => {
   const { ingest } = world
   const store = async (n: number, bytes: number) => {
     const raw = rawMail({ messageId: `<${n}@x>`, body: 'x'.repeat(bytes) })
@@ -444,21 +445,45 @@ it('reports a large message from memory where it was received', async () => {
     const routes = [[routeOf(), 'b@in.example.com'] as const, [other, 'c@other.example'] as const]
     return (await ingest.store(smtpMail({ raw, routes }))).inboundIds
   }
-  const large = [...(await store(1, 600_000)), ...(await store(2, 700_000))]
-  await store(3, 1_000)
+  const stored = [...(await store(1, 600_000)), ...(await store(2, 1_000))]
   // Nothing is to be had from there.
   await emptyTables(world.db, 'inbound_raw')
-  const worker = world.worker({ takeRaw: ingest.takeRaw })
+  const worker = world.worker({ takeStored: ingest.takeStored })
   await worker.runOnce()
   const events = await world.events()
-  expect(events.map(({ details }) => details.inbound_id).sort()).toEqual(large.toSorted())
+  expect(events.map(({ details }) => details.inbound_id).sort()).toEqual(stored.toSorted())
   expect(events.map(({ details }) => details.message_id).sort()).toEqual([
     '<1@x>',
     '<1@x>',
     '<2@x>',
     '<2@x>',
   ])
-  expect(worker.results.filter((result) => result === 'gone')).toHaveLength(2)
+})
+
+it('reads a message from the database whose first claim was another process', async () => {
+  const { ingest } = world
+  const [inboundId = ''] = (await ingest.store(smtpMail())).inboundIds
+  const [other = ''] = (await ingest.store(smtpMail({ raw: rawMail({ messageId: '<2@x>' }) })))
+    .inboundIds
+  expect(ingest.takeStored({ inboundId, tries: 2 })).toBeUndefined()
+  expect(ingest.takeStored({ inboundId, tries: 1 })).toBeUndefined()
+  expect(ingest.takeStored({ inboundId: other, tries: 1 })).toMatchObject({ inboundId: other })
+})
+
+it('has of a message that was just stored what the database has of it', async () => {
+  const raw = rawMail({ messageId: '<1@x>' })
+  const routes = [
+    [routeOf(), 'b\ud800@in.example.com'] as const,
+    [routeOf({ tenantId: 'tn_b', domain: 'other.example' }), 'c@other.example'] as const,
+  ]
+  const { ingest } = world
+  const { inboundIds } = await ingest.store(smtpMail({ raw, routes }))
+  expect(inboundIds).toHaveLength(2)
+  for (const [i, inboundId] of inboundIds.entries()) {
+    const tenantId = i === 0 ? routeOf().tenantId : 'tn_b'
+    const read = await world.db.transaction((tx) => loadMessage(tx, { tenantId, inboundId }))
+    expect(ingest.takeStored({ inboundId, tries: 1 })).toEqual(read)
+  }
 })
 
 it('reports a damaged message without its content, and the others whole', async () => {

@@ -72,8 +72,8 @@ export interface InboundWorkerDeps extends FinishDeps {
   /** After a commit. */
   readonly noteReports: NoteReports
   readonly reader: MessageReader
-  /** Of what this process has just stored, without asking the database. */
-  readonly takeRaw: (inboundId: string) => Buffer | undefined
+  /** What this process has just stored, without asking the database. */
+  readonly takeStored: (claim: ClaimedMessage) => LoadedMessage | undefined
   readonly observe: (result: ReportedResult, outcomes: FinishResult['outcomes']) => void
   readonly admission?: AdmissionLimits
   readonly leaseMs?: number
@@ -213,9 +213,9 @@ function createFinishes(deps: InboundWorkerDeps) {
 /** Loads messages, small ones that come together at once. */
 function createLoader({
   db,
-  takeRaw,
+  takeStored,
   admission,
-}: Pick<InboundWorkerDeps, 'db' | 'takeRaw'> & { readonly admission: AdmissionLimits }) {
+}: Pick<InboundWorkerDeps, 'db' | 'takeStored'> & { readonly admission: AdmissionLimits }) {
   const loads = createGroupCommit<ClaimedMessage, LoadedMessage | undefined>({
     db,
     itemsMax: GROUP_MAX,
@@ -226,12 +226,15 @@ function createLoader({
     },
   })
   return async (claim: ClaimedMessage): Promise<LoadedMessage | undefined> => {
-    const raw = claim.tries > READ_TRIES_MAX ? NOTHING : takeRaw(claim.inboundId)
+    const stored = takeStored(claim)
+    if (stored !== undefined) return stored
+    if (claim.tries > READ_TRIES_MAX) {
+      const message = await readByIndex(db, (tx) => findMessage(tx, claim))
+      return message && { ...message, raw: NOTHING }
+    }
     // A large message would delay those that are loaded with it.
-    if (raw === undefined && claim.bytes < admission.largeBytesMin) return loads.add(claim)
-    if (raw === undefined) return readByIndex(db, (tx) => loadMessage(tx, claim))
-    const message = await readByIndex(db, (tx) => findMessage(tx, claim))
-    return message && { ...message, raw }
+    if (claim.bytes < admission.largeBytesMin) return loads.add(claim)
+    return readByIndex(db, (tx) => loadMessage(tx, claim))
   }
 }
 

@@ -21,8 +21,10 @@ export function statement(name: string, text: string): Statement {
  *
  * The server keeps the plan of a named statement, unless one for the given values looks cheaper. It looks so each
  * time where arrays are short, since of arrays in general it expects ten rows; and to plan takes longer than to read
- * a few rows by a key. Behind a subquery it knows the length of none. Not for tables that are divided by days: a kept
- * plan locks all of them.
+ * a few rows by a key. Behind a subquery it knows the length of none.
+ *
+ * Use it after `planByIndex` alone: a kept plan would go on reading the whole of a table that was short once. Not for
+ * tables that are divided by days: a kept plan locks all of them.
  */
 export function givenRows(...types: readonly string[]): string {
   return `unnest(${types.map((type, i) => `(select $${i + 1}::${type}[])`).join(', ')})`

@@ -33,7 +33,7 @@ import { groupsOfAddress } from '../record/counter-groups.ts'
 import type { NewEmail } from '../record/email.ts'
 import { makeReady, type ReadyContent } from '../record/stored-content.ts'
 import { type AcceptedEmail, insertEmails } from './accept-store.ts'
-import type { HandOver } from './hand-over.ts'
+import type { AcceptedMail } from './accepted-mail.ts'
 import { keyOfMode } from './idempotency.ts'
 import {
   type Accepted,
@@ -98,7 +98,7 @@ export function createAcceptEmails(deps: {
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly usageCounts: UsageCounts
   /** Where this process sends, too. */
-  readonly handOver?: HandOver | undefined
+  readonly handOver?: AcceptedMail | undefined
   readonly monotonicMs?: () => number
 }): AcceptEmails {
   const run = async (tx: Tx, items: readonly Item[], isTogether: boolean) => {

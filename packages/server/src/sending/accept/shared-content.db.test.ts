@@ -1,14 +1,21 @@
 /** Emails whose contents stand in one row: whatever reads one of them gets its own. */
 import { expect, it } from 'vitest'
-import { acceptTogether, drain, recipientsOf, useSending } from '../../../test/sender.ts'
+import {
+  accepting,
+  acceptTogether,
+  drain,
+  recipientsOf,
+  requestOf,
+  useSending,
+} from '../../../test/sender.ts'
 import { addMailer, trackingUrls } from '../../../test/sending.ts'
-import { loadForSend } from '../attempt/attempt-store.ts'
+import { loadContent, loadForSend } from '../attempt/attempt-store.ts'
 import { buildRaw } from '../content/build-raw.ts'
 import { getContent } from '../content/get-content.ts'
 import { findEmails } from '../rescue/rescue-store.ts'
 import { loadEmail } from '../sent-copies/content-store.ts'
 import { findTracks } from '../tracking/store.ts'
-import { createHandOver } from './hand-over.ts'
+import { createAcceptedMail } from './accepted-mail.ts'
 
 const world = useSending()
 const tenantId = 'tn_a'
@@ -75,10 +82,45 @@ it('is shown, built, copied, followed and rescued as its own', async () => {
   }
 })
 
+it('is loaded for an attempt as its own, together and alone', async () => {
+  const { db } = world
+  const refIds = await acceptThree()
+  for (const [i, name] of names.entries()) {
+    const refId = refIds[i] ?? ''
+    const { emails } = await loadForSend(db, tenantId, [{ refId, n: 0 }], [refId])
+    expect(emails).toMatchObject([{ ref_id: refId, content: { subject: `Hello ${name}` } }])
+    expect(await loadContent(db, { tenantId, refId })).toMatchObject({ subject: `Hello ${name}` })
+  }
+  const claims = refIds.map((refId) => ({ refId, n: 0 }))
+  const [, second = ''] = refIds
+  const { emails } = await loadForSend(db, tenantId, claims, [second])
+  expect(emails.map(({ content }) => content?.subject).sort()).toEqual([
+    'Hello Bob',
+    undefined,
+    undefined,
+  ])
+})
+
+it('is handed over of what was accepted now, and not of what is repeated or refused', async () => {
+  const { db } = world
+  await addMailer(db)
+  const put: string[] = []
+  const handOver = { put: ({ refId }: { refId: string }) => put.push(refId), take: () => undefined }
+  const emails = accepting(db, handOver)
+  const request = await requestOf(emailTo('Ada'))
+  const idempotency = { key: 'k1', bodyHash: Buffer.alloc(32) }
+  const { refId } = await emails.accept({ ...request, idempotency })
+  expect(await emails.accept({ ...request, idempotency })).toMatchObject({ refId, isReplay: true })
+  const other = await requestOf({ from: { email: 'nobody@example.com' } })
+  await expect(emails.accept(other)).rejects.toMatchObject({ code: 'no_mailer' })
+  await emails.acceptTogether([request, other])
+  expect(put).toEqual([refId])
+})
+
 it('stays in the database what was handed over from memory', async () => {
   const { db } = world
   await addMailer(db)
-  const handOver = createHandOver()
+  const handOver = createAcceptedMail()
   const refIds = await acceptTogether(
     db,
     [
@@ -90,7 +132,7 @@ it('stays in the database what was handed over from memory', async () => {
   const byRow = (a: { ref_id: string; n?: number }, b: { ref_id: string; n?: number }) =>
     a.ref_id.localeCompare(b.ref_id) || (a.n ?? 0) - (b.n ?? 0)
   const handed = refIds.map((refId) =>
-    handOver.take({ tenantId, refId, attempt: 1, was: 'waiting' }),
+    handOver.take([{ tenantId, refId, attempt: 1, was: 'waiting' }]),
   )
   const claims = handed.flatMap((mail) =>
     (mail?.recipients ?? []).map(({ ref_id: refId, n }) => ({ refId, n })),

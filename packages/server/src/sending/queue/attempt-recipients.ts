@@ -3,7 +3,7 @@
  *
  * An attempt that lasts longer than a second gives its place up: slow servers do not delay others.
  */
-import { createGroupCommit, type Db } from '../../platform/db/index.ts'
+import { createGroupCommit, type Db, planByIndex } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import type { Tracing } from '../../platform/tracing/span.ts'
 import type { Claim, ReadMailer } from '../attempt/attempt.ts'
@@ -128,7 +128,10 @@ function createRunner(deps: RunnerDeps) {
     db,
     itemsMax: 128,
     parallel: 1,
-    run: markCommitted,
+    async run(tx, claims) {
+      const [, held] = await Promise.all([planByIndex(tx), markCommitted(tx, claims)])
+      return held
+    },
   })
   const attemptDeps: RunAttemptDeps = {
     ...deps,

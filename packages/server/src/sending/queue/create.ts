@@ -15,7 +15,7 @@ import type { KeyRing } from '../../platform/secrets/index.ts'
 import type { Tracing } from '../../platform/tracing/span.ts'
 import type { Relays } from '../../relays/index.ts'
 import type { Wakeups } from '../../webhooks/index.ts'
-import type { HandOver } from '../accept/hand-over.ts'
+import type { AcceptedMail } from '../accept/accepted-mail.ts'
 import { createPhishing, type PhishingDeps } from '../phishing/create.ts'
 import { createFinishAttempts } from '../results/finish-attempts.ts'
 import type { TrackingUrls } from '../tracking/tracking-urls.ts'
@@ -52,7 +52,7 @@ const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain', 'blocked'] as 
 export function createSendQueue(
   deps: SendQueueDeps,
   queueWakeups: QueueWakeups,
-  handOver: HandOver,
+  handOver: AcceptedMail,
 ): Service[] {
   const { config, leases, metrics } = deps
   // So that an attempt has the time for a second try.

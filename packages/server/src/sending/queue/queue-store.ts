@@ -39,6 +39,7 @@ const EXTEND = statement(
     where ${IS_CLAIM} and q.phase <> 'waiting'`,
 )
 
+/** After `planByIndex`. */
 export async function extendClaims(
   q: Queryable,
   claims: readonly ClaimKey[],
@@ -58,7 +59,7 @@ const MARK_DOT = statement(
    returning ${CLAIM_COLUMNS}`,
 )
 
-/** Per claim, whether it still holds its row: only then may the final dot be sent. */
+/** Per claim, whether it still holds its row: only then may the final dot be sent. After `planByIndex`. */
 export async function markCommitted(
   tx: Queryable,
   claims: readonly ClaimKey[],

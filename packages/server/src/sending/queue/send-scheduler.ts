@@ -10,7 +10,7 @@ import { createFairQueue } from '@postrider/runtime/fair-queue'
 import type { Db } from '../../platform/db/index.ts'
 import type { KeyRing } from '../../platform/secrets/index.ts'
 import type { Tracing } from '../../platform/tracing/span.ts'
-import type { HandOver } from '../accept/hand-over.ts'
+import type { AcceptedMail } from '../accept/accepted-mail.ts'
 import type { Claim } from '../attempt/attempt.ts'
 import type { RunAttemptDeps } from '../attempt/run-attempt.ts'
 import type { Ending } from '../results/ending.ts'
@@ -48,7 +48,7 @@ export interface SendSchedulerDeps extends Omit<RunAttemptDeps, 'markCommitted' 
   readonly keyRing: KeyRing
   readonly trackingUrls: TrackingUrls
   /** What this process has accepted. */
-  readonly handOver?: Pick<HandOver, 'take'> | undefined
+  readonly handOver?: Pick<AcceptedMail, 'take'> | undefined
   readonly finishes: FinishAttempts
   readonly held: LeasedRecipients
   /** How long a claim holds without being extended. */

@@ -8,6 +8,7 @@ import { type BulkCallOptions, useBulkOperations } from '../../../test/bulk-oper
 import { emptyTables } from '../../../test/empty-tables.ts'
 import {
   accept,
+  acceptTogether,
   attemptsOf,
   drain,
   eventsOf,
@@ -578,6 +579,17 @@ describe('a refused rescue', () => {
 })
 
 describe('content that retention has taken', () => {
+  it('is told of each email that shares a row with others', async () => {
+    await refusing()
+    const subjects = [{ subject: 'one' }, { subject: 'two' }]
+    const [, second = ''] = await acceptTogether(world.db, subjects)
+    await drain(world.db, world.sender())
+    expect(await counts({ ref_ids: [second] })).toEqual([1, 1])
+    await world.db.query('delete from sending_content')
+    await drain(world.db, world.sender()).catch(() => undefined)
+    expect(await rescue({ ref_ids: [second] })).toMatchObject({ status: 410 })
+  })
+
   it('is not queued again, also after the time was made longer', async () => {
     await refusing()
     const refId = await failed()

@@ -14,7 +14,7 @@
  * nothing that follows a clock for so long meets it to the microsecond.)
  */
 import { formatMicros } from '../../platform/clock.ts'
-import type { Tx } from '../../platform/db/index.ts'
+import { planByIndex, type Tx } from '../../platform/db/index.ts'
 import { bucketOf } from '../../platform/db/leases.ts'
 import { newId } from '../../platform/ids.ts'
 import { activateStreams, type BucketedStream } from '../dispatch/stream-store.ts'
@@ -39,8 +39,9 @@ export interface RecordedEvents {
 export async function recordEvents(tx: Tx, events: readonly NewEvent[]): Promise<RecordedEvents> {
   if (events.length === 0) return { touched: [] }
   const selectors = events.map((event) => ({ tenantId: event.tenantId, ...selectorOf(event) }))
-  // In one round trip.
-  const [destinations, stored] = await Promise.all([
+  // In one round trip. A kept plan serves all callers: none may be of a time in which a table was short.
+  const [, destinations, stored] = await Promise.all([
+    planByIndex(tx),
     findDestinations(tx, selectors),
     storeEvents(tx, events),
   ])

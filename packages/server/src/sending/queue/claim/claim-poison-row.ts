@@ -8,7 +8,7 @@ import {
   offerPermission,
   usePermission,
 } from '../../../mailers/index.ts'
-import type { Db, Tx } from '../../../platform/db/index.ts'
+import { type Db, type Tx, transactByIndex } from '../../../platform/db/index.ts'
 import { type KeyRing, SealedValueError } from '../../../platform/secrets/index.ts'
 import { undoClaims } from '../queue-store.ts'
 import { claimSuspect, type QueuedClaim, type QueueKey } from './claim-store.ts'
@@ -29,7 +29,7 @@ export async function claimPoisonRow(
   leaseMs: number,
 ): Promise<QueuedClaim | undefined> {
   for (let i = 0; i < PUT_OFF_MAX; i++) {
-    const taken = await deps.db.transaction((tx) => takeOne(tx, deps, buckets, leaseMs))
+    const taken = await transactByIndex(deps.db, (tx) => takeOne(tx, deps, buckets, leaseMs))
     if (taken !== 'put-off') return taken
   }
   return undefined

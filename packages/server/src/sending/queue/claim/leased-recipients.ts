@@ -7,7 +7,7 @@
  * `isValid` is this process's own reading of its claims: a process that was suspended for longer than
  * a claim lasts must not begin what another may have by now. The fence is what decides.
  */
-import type { Db } from '../../../platform/db/index.ts'
+import { type Db, transactByIndex } from '../../../platform/db/index.ts'
 import type { Claim, LoadedClaim } from '../../attempt/attempt.ts'
 import { preparedAs } from '../../attempt/prepare-email.ts'
 import type { LeasedRecipient } from '../mailer-queue.ts'
@@ -93,7 +93,7 @@ export function createLeasedRecipients(deps: {
     const startedMs = monotonicMs()
     const due = [...rows].filter((row) => row.validUntilMs - startedMs <= (leaseMs * 2) / 3)
     const claims = due.map((row) => row.loaded.claim)
-    if (due.length > 0) await extendClaims(db, claims, leaseMs)
+    if (due.length > 0) await transactByIndex(db, (tx) => extendClaims(tx, claims, leaseMs))
     extendedMs = startedMs
     for (const row of due) row.validUntilMs = startedMs + leaseMs
   }

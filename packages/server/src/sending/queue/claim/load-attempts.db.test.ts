@@ -3,7 +3,7 @@ import { accept, acceptTogether, useSending } from '../../../../test/sender.ts'
 import { addMailer, trackingUrls } from '../../../../test/sending.ts'
 import type { Db } from '../../../platform/db/index.ts'
 import { bucketOf } from '../../../platform/db/leases.ts'
-import { createHandOver } from '../../accept/hand-over.ts'
+import { createAcceptedMail } from '../../accept/accepted-mail.ts'
 import { claimDue } from './claim-store.ts'
 import { createLargeEmails } from './large-emails.ts'
 import { loadAttempts } from './load-attempts.ts'
@@ -47,21 +47,22 @@ function watch(db: Db) {
 it('reads nothing again of what this process accepted a moment ago, but for a scheduled email', async () => {
   const { db } = world
   const { mailerId } = await addMailer(db)
-  const handOver = createHandOver()
+  const handOver = createAcceptedMail()
   const later = { send_at: new Date(Date.now() + 60_000).toISOString() }
-  const [refId, scheduled] = await acceptTogether(db, [{ subject: 'now' }, later], { handOver })
+  const to = ['ada', 'bob'].map((name) => ({ email: `${name}@example.com` }))
+  const [refId, scheduled] = await acceptTogether(db, [{ to }, later], { handOver })
   const queue = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
-  const claims = await claimDue(db, queue, { isBulk: false, limit: 2, leaseMs: 60_000 })
-  expect(claims).toMatchObject([{ refId }])
+  const claims = await claimDue(db, queue, { isBulk: false, limit: 3, leaseMs: 60_000 })
+  expect(claims).toMatchObject([{ refId }, { refId }])
   const { asked, watched } = watch(db)
   const largeEmails = createLargeEmails({ db, trackingUrls })
   const deps = { db: watched, largeEmails, trackingUrls, monotonicMs, prepareOf: () => undefined }
   const { attempts } = await loadAttempts({ ...deps, handOver }, queue, claims)
   expect(asked.filter((name) => name.startsWith('sending.'))).toEqual([])
-  expect(attempts).toMatchObject([{ email: 'ada@example.com' }])
+  expect(attempts.map(({ email }) => email).sort()).toEqual(to.map(({ email }) => email))
   expect(await attempts[0]?.prepare()).toMatchObject({ kind: 'smtp' })
   const first = { tenantId: 'tn_a', refId: scheduled ?? '', attempt: 1, was: 'waiting' } as const
-  expect(handOver.take(first)).toBeUndefined()
+  expect(handOver.take([first])).toBeUndefined()
 })
 
 it('does not load the content of an email again of which a row is leased already', async () => {

@@ -2,7 +2,7 @@
 import { parseAddress } from '@postrider/mail'
 import type { Db, Queryable } from '../../../platform/db/index.ts'
 import { findSuppressed } from '../../../suppressions/index.ts'
-import type { HandOver } from '../../accept/hand-over.ts'
+import type { AcceptedMail } from '../../accept/accepted-mail.ts'
 import type { Claim, LoadedClaim } from '../../attempt/attempt.ts'
 import { type EmailForSend, loadForSend } from '../../attempt/attempt-store.ts'
 import { type PreparedEmail, prepareEmail } from '../../attempt/prepare-email.ts'
@@ -19,7 +19,7 @@ export interface LoadAttemptsDeps {
   readonly largeEmails: LargeEmails
   readonly trackingUrls: TrackingUrls
   /** What this process has accepted. */
-  readonly handOver?: Pick<HandOver, 'take'> | undefined
+  readonly handOver?: Pick<AcceptedMail, 'take'> | undefined
   /** Of an email that is held already: it is not loaded again. */
   readonly prepareOf: (claim: Claim) => LoadedClaim['prepare'] | undefined
   readonly monotonicMs: () => number
@@ -94,7 +94,12 @@ async function findMail(
   claims: readonly Claim[],
   isWanted: (claim: Claim) => boolean,
 ) {
-  const here = new Map(claims.map((claim) => [claim.refId, handOver?.take(claim)]))
+  const here = new Map(
+    [...Map.groupBy(claims, ({ refId }) => refId)].map(([refId, its]) => [
+      refId,
+      handOver?.take(its),
+    ]),
+  )
   const unknown = claims.filter(({ refId }) => here.get(refId) === undefined)
   const contentsOf = [...new Set(unknown.filter(isWanted).map((claim) => claim.refId))]
   const { emails, recipients } = await loadForSend(db, tenantId, unknown, contentsOf)
