@@ -14,7 +14,12 @@ export function createHandOver<Value>(o: {
   readonly bytesMax: number
   readonly keptMs: number
 }): HandOver<Value> {
-  const kept = new Map<string, { readonly value: Value; readonly bytes: number; endsMs: number }>()
+  interface Kept {
+    readonly value: Value
+    readonly bytes: number
+    readonly endsMs: number
+  }
+  const kept = new Map<string, Kept>()
   let bytes = 0
   /** One timer for all: for the oldest, or one that is taken already. */
   let isTimed = false

@@ -64,7 +64,8 @@ export function createSending(deps: SendingDeps) {
   const { retentionMs, contentRetentionMs } = config
   const usageCounts = createUsageCounts({ db, retentionMs, contentRetentionMs, countQueued })
   const wakeups = createQueueWakeups(deps.others)
-  const handOver = isSender && !isPaused ? createAcceptedMail() : undefined
+  const isServedHere = (mailerId: string) => deps.leases.owned().has(bucketOf(mailerId))
+  const handOver = isSender && !isPaused ? createAcceptedMail(isServedHere) : undefined
   const queue = handOver === undefined ? [] : createSendQueue(deps, wakeups, handOver)
   const watch = isSender ? createWatch(deps) : undefined
   const accepting = {

@@ -79,7 +79,7 @@ export function createIngest(deps: IngestDeps): Ingest {
 
   function handOver({ raw, messages }: Stored): void {
     for (const message of messages) {
-      const bytes = raw.length + OTHER_BYTES
+      const bytes = raw.length + OTHER_BYTES + 2 * JSON.stringify(message.from).length
       stored.put(message.inboundId, { ...justStored(message), raw }, bytes)
     }
   }

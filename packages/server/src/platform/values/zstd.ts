@@ -17,11 +17,18 @@ const ROOM = 128
 const compressInThread = promisify(zstdCompress)
 const decompressInThread = promisify(zstdDecompress)
 
-/** Told the length ahead, it clears tables of that size alone: of a mail of 1 kB, a third of the time. */
 export async function compress(plain: Buffer): Promise<Buffer> {
-  const o = { pledgedSrcSize: plain.length }
-  if (plain.length >= IN_THREAD_FROM) return await compressInThread(plain, o)
-  return zstdCompressSync(plain, { ...o, chunkSize: plain.length + (plain.length >> 8) + ROOM })
+  if (plain.length < IN_THREAD_FROM) return compressShort(plain)
+  return await compressInThread(plain, { pledgedSrcSize: plain.length })
+}
+
+/**
+ * Of a value that is known to be short. Told the length ahead, it clears tables of that size alone: of a mail of
+ * 1 kB, a third of the time.
+ */
+export function compressShort(plain: Buffer): Buffer {
+  const chunkSize = plain.length + (plain.length >> 8) + ROOM
+  return zstdCompressSync(plain, { pledgedSrcSize: plain.length, chunkSize })
 }
 
 export async function decompress(frame: Buffer): Promise<Buffer> {

@@ -332,8 +332,8 @@ async function writeGroup(
   return outcomes
 }
 
-/** What is handed to the database at once delays the event loop; a group of small emails is one slice. */
-const SLICE_BYTES = 4 * 1024 * 1024
+/** What is compressed and handed to the database at once delays the event loop; a group of small emails is one slice. */
+const SLICE_BYTES = 2 * 1024 * 1024
 
 async function insertInSlices(
   tx: Tx,

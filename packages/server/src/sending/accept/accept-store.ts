@@ -57,7 +57,7 @@ export async function insertEmails(tx: Queryable, emails: readonly AcceptedEmail
   const scheduled = emails.filter(isForLater)
   const queued = scheduled.length === 0 ? emails : emails.filter((e) => !isForLater(e))
   const own = emails.flatMap(toOwnData)
-  const packed = await packContents(emails)
+  const packed = packContents(emails)
   await Promise.all([
     insertEmailRows(tx, emails, packed),
     insertContents(tx, packed.rows),

@@ -36,15 +36,23 @@ const claimOf = ({ tenantId, refId }: MailToHandOver) =>
 
 describe('mail that was accepted a moment ago', () => {
   it('is handed over once', () => {
-    const accepted = createAcceptedMail()
+    const accepted = createAcceptedMail(() => true)
     const mail = mailOf()
     accepted.put(mail)
     expect(accepted.take([claimOf(mail)])?.email.ref_id).toBe(mail.refId)
     expect(accepted.take([claimOf(mail)])).toBeUndefined()
   })
 
+  it('is kept of mailers that this process serves alone', () => {
+    const accepted = createAcceptedMail((mailerId) => mailerId === 'smtp_1')
+    const [mine, other] = [mailOf(), { ...mailOf(), mailerId: 'smtp_2' }]
+    for (const mail of [mine, other]) accepted.put(mail)
+    expect(accepted.take([claimOf(other)])).toBeUndefined()
+    expect(accepted.take([claimOf(mine)])).toBeDefined()
+  })
+
   it('is not handed to another tenant, and stays for its own', () => {
-    const accepted = createAcceptedMail()
+    const accepted = createAcceptedMail(() => true)
     const mail = mailOf()
     accepted.put(mail)
     expect(accepted.take([{ ...claimOf(mail), tenantId: 'tn_b' }])).toBeUndefined()
@@ -56,14 +64,14 @@ describe('mail that was accepted a moment ago', () => {
     ['a claim that ran out before', { was: 'sending' }],
     ['one that may have been sent', { was: 'dot' }],
   ] as const)('is read from the database for %s', (_, change) => {
-    const accepted = createAcceptedMail()
+    const accepted = createAcceptedMail(() => true)
     const mail = mailOf()
     accepted.put(mail)
     expect(accepted.take([{ ...claimOf(mail), ...change }])).toBeUndefined()
   })
 
   it('is handed over once to all recipients, where it is the first claim of each', () => {
-    const accepted = createAcceptedMail()
+    const accepted = createAcceptedMail(() => true)
     const [first, second] = [mailOf(), mailOf()]
     for (const mail of [first, second]) accepted.put(mail)
     expect(accepted.take([claimOf(first), claimOf(first)])).toBeDefined()
@@ -72,7 +80,7 @@ describe('mail that was accepted a moment ago', () => {
   })
 
   it('has its own Message-ID where it came with one, and nobody who is suppressed', () => {
-    const accepted = createAcceptedMail()
+    const accepted = createAcceptedMail(() => true)
     const { email, ...rest } = mailOf()
     const recipients = ['a', 'b'].map((name) => {
       const address = `${name}@example.com`
@@ -92,7 +100,7 @@ describe('mail that was accepted a moment ago', () => {
     ['recipients have data of their own', { own: { recipients: [], renderings: [] } }, {}],
     ['it has many arguments', { customArgs: { a: 'x'.repeat(KIB) } }, {}],
   ])('is not kept where %s', (_, ofEmail, ofMail) => {
-    const accepted = createAcceptedMail()
+    const accepted = createAcceptedMail(() => true)
     const { email, ...rest } = mailOf()
     const mail = { ...rest, ...ofMail, email: { ...email, ...ofEmail } }
     accepted.put(mail)
@@ -103,7 +111,7 @@ describe('mail that was accepted a moment ago', () => {
     ['files', { attachments: [{ filename: 'a', content: 'QUJD' }] }],
     ['a message that was handed in', { rawBytes: Buffer.from('x') }],
   ])('is not kept where it has %s', (_, ofContent) => {
-    const accepted = createAcceptedMail()
+    const accepted = createAcceptedMail(() => true)
     const { email, ...rest } = mailOf()
     const mail = { ...rest, email: { ...email, content: { ...email.content, ...ofContent } } }
     accepted.put(mail)
@@ -114,7 +122,7 @@ describe('mail that was accepted a moment ago', () => {
     const ofAll = (
       change: (email: MailToHandOver['email']) => Partial<MailToHandOver['email']>,
     ) => {
-      const accepted = createAcceptedMail()
+      const accepted = createAcceptedMail(() => true)
       const many = Array.from({ length: 30_000 }, () => {
         const { email, ...rest } = mailOf()
         return { ...rest, email: { ...email, ...change(email) } }

@@ -29,14 +29,15 @@ const CONTENT_BYTES_MAX = 32 * 1024
 const ARGS_CHARS_MAX = 1024
 /** By a careful estimate. */
 const BYTES_MAX = 32 * 1024 * 1024
-/** Of mail that waits for longer, the mailer waits, or belongs to another process. */
+/** The mailer of mail that waits for longer waits as well. */
 const KEPT_MS = 30_000
 
-export function createAcceptedMail(): AcceptedMail {
+/** @param isServedHere whether this process sends a mailer's mail: for others, it would take room for nothing */
+export function createAcceptedMail(isServedHere: (mailerId: string) => boolean): AcceptedMail {
   const kept = createHandOver<MailToHandOver>({ bytesMax: BYTES_MAX, keptMs: KEPT_MS })
   return {
     put(mail) {
-      const bytes = bytesOf(mail)
+      const bytes = isServedHere(mail.mailerId) ? bytesOf(mail) : undefined
       if (bytes !== undefined) kept.put(keyOf(mail), mail, bytes)
     },
     take(claims) {

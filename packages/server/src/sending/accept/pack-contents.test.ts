@@ -41,7 +41,7 @@ it('finds every content again, in a row of its own tenant and day', async () => 
           return emailOf(`${i} `.repeat(chars / 2), { tenantId, refId, ...more })
         }),
       )
-      const { rows, packOf } = await packContents(emails)
+      const { rows, packOf } = packContents(emails)
       expect(new Set(rows.map(({ refId }) => refId)).size).toBe(rows.length)
       for (const [i, { tenantId, refId }] of emails.entries()) {
         const row = rows.find((one) => one.refId === packOf.get(refId))
@@ -60,7 +60,7 @@ it('puts short ones together, up to 32 KiB, and what is long or has files by its
   )
   const long = await emailOf('x'.repeat(17_000))
   const withFile = await emailOf('x', { file: 'QUJD' })
-  const { rows, packOf } = await packContents([...short, long, withFile])
+  const { rows, packOf } = packContents([...short, long, withFile])
   expect(rows).toHaveLength(2 + 3)
   const sizes = Map.groupBy(packOf.values(), (refId) => refId)
   expect([...sizes.values()].map((ones) => ones.length)).toEqual([4, 4, 1, 1, 1])
@@ -70,9 +70,9 @@ it('puts short ones together, up to 32 KiB, and what is long or has files by its
 
 it('keeps of mail that has nearly all in common little more than one', async () => {
   const html = Array.from({ length: 400 }, (_, i) => `<p>${(i * 7919) % 1009}</p>`).join('')
-  const [one] = (await packContents([await emailOf(html)])).rows
+  const [one] = packContents([await emailOf(html)]).rows
   const four = await Promise.all(['a', 'b', 'c', 'd'].map((name) => emailOf(`Dear ${name}${html}`)))
-  const { rows } = await packContents(four)
+  const { rows } = packContents(four)
   expect(rows).toHaveLength(1)
   expect(rows[0]?.content.length).toBeLessThan((one?.content.length ?? 0) * 1.5)
 })

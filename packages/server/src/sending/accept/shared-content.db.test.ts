@@ -120,7 +120,7 @@ it('is handed over of what was accepted now, and not of what is repeated or refu
 it('stays in the database what was handed over from memory', async () => {
   const { db } = world
   await addMailer(db)
-  const handOver = createAcceptedMail()
+  const handOver = createAcceptedMail(() => true)
   const refIds = await acceptTogether(
     db,
     [

@@ -6,7 +6,12 @@ import { insertRows, type Queryable, statement } from '../../platform/db/index.t
 import { dayOfUlid } from '../../platform/ids.ts'
 import type { EmailContent } from '../record/email.ts'
 import { insertStopped, isStopped } from '../record/stopped-store.ts'
-import { readSmall, readStored, type StoredContent } from '../record/stored-content.ts'
+import {
+  CONTENT_OF_EMAIL,
+  readSmall,
+  readStored,
+  type StoredContent,
+} from '../record/stored-content.ts'
 import type { Claim } from './attempt.ts'
 
 const LOAD_EMAILS = statement(
@@ -16,7 +21,7 @@ const LOAD_EMAILS = statement(
      from sending_email where tenant_id = $1 and ref_id = any($2) and day = any($3::date[])`,
 )
 
-// Laterally: one probe of the index for each, whatever the statistics say of tables that grow fast.
+// Each row once, however many of the emails are in it.
 const LOAD_CONTENTS = statement(
   'sending.load_contents',
   `select c.ref_id, c.content, c.attachments
@@ -104,9 +109,7 @@ const LOAD_CONTENT = statement(
   'sending.load_content',
   `select c.content, c.attachments
      from sending_email e
-     join sending_content c
-       on c.tenant_id = e.tenant_id and c.ref_id = coalesce(e.content_of, e.ref_id) and c.day = $3
-      and c.rendering = 0
+    cross join ${CONTENT_OF_EMAIL}
     where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
 )
 

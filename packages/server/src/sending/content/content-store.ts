@@ -4,7 +4,12 @@ import { dayOfUlid } from '../../platform/ids.ts'
 import { withRendering } from '../own-data/own-data.ts'
 import { findRendering } from '../own-data/own-data-store.ts'
 import type { EmailContent } from '../record/email.ts'
-import { type ContentWithoutFiles, readStored, readWithoutFiles } from '../record/stored-content.ts'
+import {
+  CONTENT_OF_EMAIL,
+  type ContentWithoutFiles,
+  readStored,
+  readWithoutFiles,
+} from '../record/stored-content.ts'
 
 interface EmailId {
   readonly tenantId: string
@@ -15,9 +20,7 @@ const keyOf = ({ tenantId, refId }: EmailId) => [tenantId, refId, dayOfUlid(refI
 
 /** The record of an email may be there without its content (docs/reference/running.md#retention). */
 const EMAIL_WITH_CONTENT = `sending_email e
-     left join sending_content c
-       on c.tenant_id = e.tenant_id and c.ref_id = coalesce(e.content_of, e.ref_id) and c.day = $3
-      and c.rendering = 0
+     left join ${CONTENT_OF_EMAIL} on true
     where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`
 
 const SHOW = statement(

@@ -17,6 +17,15 @@ export interface StoredContent {
 /** What becomes a row: a short content with others, any other by itself. */
 export type ReadyContent = { readonly line: string } | StoredContent
 
+/**
+ * For SQL: the row `c` with the content of the email `e`, which is that of $1 and $2 on the day $3. Laterally: it is
+ * reached by its key.
+ */
+export const CONTENT_OF_EMAIL = `lateral (
+      select content, attachments from sending_content
+       where tenant_id = $1 and ref_id = coalesce(e.content_of, e.ref_id) and rendering = 0 and day = $3
+       limit 1) c`
+
 /** What is shown of an attachment without reading it. */
 export interface StoredAttachment extends Omit<Attachment, 'content'> {
   readonly bytes: number

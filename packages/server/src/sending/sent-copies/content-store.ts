@@ -4,16 +4,14 @@ import { dayOfUlid } from '../../platform/ids.ts'
 import { withRendering } from '../own-data/own-data.ts'
 import { findRendering } from '../own-data/own-data-store.ts'
 import { type EmailContent, numberOfMessageId } from '../record/email.ts'
-import { readStored, type StoredContent } from '../record/stored-content.ts'
+import { CONTENT_OF_EMAIL, readStored, type StoredContent } from '../record/stored-content.ts'
 import type { SentCopy } from './copy-jobs-store.ts'
 
 const LOAD = statement(
   'sending.load_sent_copy',
   `select e.created_at as "createdAt", e.has_own as "hasOwn", c.content, c.attachments
      from sending_email e
-     join sending_content c
-       on c.tenant_id = e.tenant_id and c.ref_id = coalesce(e.content_of, e.ref_id) and c.day = $3
-      and c.rendering = 0
+    cross join ${CONTENT_OF_EMAIL}
     where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
 )
 

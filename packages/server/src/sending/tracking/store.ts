@@ -6,7 +6,7 @@ import { arrayText, insertRows, type Queryable, statement } from '../../platform
 import { dayOfUlid } from '../../platform/ids.ts'
 import { layOver, withRendering } from '../own-data/own-data.ts'
 import { findRendering, readOwn } from '../own-data/own-data-store.ts'
-import { readWithoutFiles } from '../record/stored-content.ts'
+import { CONTENT_OF_EMAIL, readWithoutFiles } from '../record/stored-content.ts'
 import type { TrackedRecipient } from './tracking-urls.ts'
 
 export interface EmailLinks {
@@ -77,9 +77,7 @@ const FIND_TRACKS = statement(
   `select c.content, e.has_own as "hasOwn", coalesce((select urls from sending_link
                      where tenant_id = $1 and ref_id = $2 and day = $3), '{}') as urls
      from sending_email e
-     join sending_content c
-       on c.tenant_id = e.tenant_id and c.ref_id = coalesce(e.content_of, e.ref_id) and c.day = $3
-      and c.rendering = 0
+    cross join ${CONTENT_OF_EMAIL}
     where e.tenant_id = $1 and e.ref_id = $2 and e.day = $3`,
 )
 

@@ -47,7 +47,7 @@ function watch(db: Db) {
 it('reads nothing again of what this process accepted a moment ago, but for a scheduled email', async () => {
   const { db } = world
   const { mailerId } = await addMailer(db)
-  const handOver = createAcceptedMail()
+  const handOver = createAcceptedMail(() => true)
   const later = { send_at: new Date(Date.now() + 60_000).toISOString() }
   const to = ['ada', 'bob'].map((name) => ({ email: `${name}@example.com` }))
   const [refId, scheduled] = await acceptTogether(db, [{ to }, later], { handOver })
