@@ -1,6 +1,6 @@
 /**
- * Writes text as quoted-printable (RFC 2045 §6.7), from bytes to bytes: a body of 5 kB takes a third of the
- * time, and a fifth of the memory, of a library that goes by way of strings.
+ * Writes text as quoted-printable (RFC 2045 §6.7), from bytes to bytes: a body of 5 kB takes less than half of
+ * the time of a library that goes by way of strings and copies it six times.
  */
 const [TAB, LF, CR, BLANK, EQUALS] = [0x09, 0x0a, 0x0d, 0x20, 0x3d]
 const HEX = Buffer.from('0123456789ABCDEF')
@@ -33,7 +33,8 @@ export interface QuotedPrintable {
 /**
  * Encodes a slice of a text in UTF-8 whose line ends are all CRLF.
  *
- * @param from the first byte of the slice; @param to the byte after its last one. A line end is not divided
+ * @param from the first byte of the slice
+ * @param to the byte after its last one; a line end there is not divided
  * @param column how long the line is already
  */
 export function toQuotedPrintable(

@@ -248,23 +248,23 @@ export async function accept(
 export async function acceptTogether(
   db: Db,
   changes: readonly Partial<SendEmailBody>[],
-  o: { readonly tenantId?: string; readonly handOver?: AcceptedMail } = {},
+  o: { readonly tenantId?: string; readonly acceptedMail?: AcceptedMail } = {},
 ): Promise<string[]> {
   const requests = await Promise.all(changes.map((change) => requestOf(change, o.tenantId)))
-  const outcomes = await accepting(db, o.handOver).acceptTogether(requests)
+  const outcomes = await accepting(db, o.acceptedMail).acceptTogether(requests)
   return outcomes.map((outcome) => {
     if (outcome instanceof ApiError) throw outcome
     return outcome.refId
   })
 }
 
-export function accepting(db: Db, handOver?: AcceptedMail): AcceptEmails {
+export function accepting(db: Db, acceptedMail?: AcceptedMail): AcceptEmails {
   return createAcceptEmails({
     db,
     failpoints: { hit: () => undefined },
     disk: noDiskGuard,
     usageCounts: noUsageCounts,
-    handOver,
+    acceptedMail,
   })
 }
 

@@ -65,11 +65,11 @@ export function createSending(deps: SendingDeps) {
   const usageCounts = createUsageCounts({ db, retentionMs, contentRetentionMs, countQueued })
   const wakeups = createQueueWakeups(deps.others)
   const isServedHere = (mailerId: string) => deps.leases.owned().has(bucketOf(mailerId))
-  const handOver = isSender && !isPaused ? createAcceptedMail(isServedHere) : undefined
-  const queue = handOver === undefined ? [] : createSendQueue(deps, wakeups, handOver)
+  const acceptedMail = isSender && !isPaused ? createAcceptedMail(isServedHere) : undefined
+  const queue = acceptedMail === undefined ? [] : createSendQueue(deps, wakeups, acceptedMail)
   const watch = isSender ? createWatch(deps) : undefined
   const accepting = {
-    emails: createAcceptEmails({ ...deps, usageCounts, handOver }),
+    emails: createAcceptEmails({ ...deps, usageCounts, acceptedMail }),
     templates: deps.templates,
     links: deps.links,
     log,

@@ -98,7 +98,7 @@ export function createAcceptEmails(deps: {
   readonly disk: Pick<DiskGuard, 'admit'>
   readonly usageCounts: UsageCounts
   /** Where this process sends, too. */
-  readonly handOver?: AcceptedMail | undefined
+  readonly acceptedMail?: AcceptedMail | undefined
   readonly monotonicMs?: () => number
 }): AcceptEmails {
   const run = async (tx: Tx, items: readonly Item[], isTogether: boolean) => {
@@ -133,11 +133,11 @@ export function createAcceptEmails(deps: {
     return outcome
   }
 
-  /** What was committed, and is to be sent now. */
-  function handOver(item: Item, outcome: Accepted): void {
+  /** For the sender of this process, if it is to be sent now. To be called after the commit. */
+  function keep(item: Item, outcome: Accepted): void {
     if (outcome.isReplay || outcome.isScheduled) return
     const { tenantId, email, traceparent, contentBytes } = item
-    deps.handOver?.put({ ...outcome, tenantId, email, traceparent, contentBytes })
+    deps.acceptedMail?.put({ ...outcome, tenantId, email, traceparent, contentBytes })
   }
 
   return {
@@ -161,7 +161,7 @@ export function createAcceptEmails(deps: {
         outcome = await commit()
       deps.failpoints.hit('api.after_commit')
       if (!('refused' in outcome)) {
-        handOver(item, outcome)
+        keep(item, outcome)
         return outcome
       }
       if (outcome.refused === 'quota_exceeded') noteRefusal(outcome.over)
@@ -186,7 +186,7 @@ export function createAcceptEmails(deps: {
         const outcome = outcomes[i]
         if (outcome === undefined) throw new Error('a commit told nothing of its email')
         if ('refused' in outcome) return refusalOf(outcome, item.email)
-        handOver(item, outcome)
+        keep(item, outcome)
         return outcome
       })
     },

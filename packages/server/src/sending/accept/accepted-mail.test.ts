@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { newUlid } from '../../platform/ids.ts'
-import { createAcceptedMail, type MailToHandOver } from './accepted-mail.ts'
+import { createAcceptedMail, type JustAccepted } from './accepted-mail.ts'
 
 const KIB = 1024
 
-function mailOf(): MailToHandOver {
+function mailOf(): JustAccepted {
   return {
     tenantId: 'tn_a',
     refId: newUlid(),
@@ -31,7 +31,7 @@ function mailOf(): MailToHandOver {
   }
 }
 
-const claimOf = ({ tenantId, refId }: MailToHandOver) =>
+const claimOf = ({ tenantId, refId }: JustAccepted) =>
   ({ tenantId, refId, attempt: 1, was: 'waiting' }) as const
 
 describe('mail that was accepted a moment ago', () => {
@@ -119,9 +119,7 @@ describe('mail that was accepted a moment ago', () => {
   })
 
   it('takes as much memory as may be, however it is spent', () => {
-    const ofAll = (
-      change: (email: MailToHandOver['email']) => Partial<MailToHandOver['email']>,
-    ) => {
+    const ofAll = (change: (email: JustAccepted['email']) => Partial<JustAccepted['email']>) => {
       const accepted = createAcceptedMail(() => true)
       const many = Array.from({ length: 30_000 }, () => {
         const { email, ...rest } = mailOf()

@@ -8,7 +8,7 @@ import type { Claim } from '../attempt/attempt.ts'
 import type { EmailForSend, RecipientForSend } from '../attempt/attempt-store.ts'
 import { type AcceptedEmail, storedMessageIdOf } from './accept-store.ts'
 
-export type MailToHandOver = Omit<AcceptedEmail, 'ready'>
+export type JustAccepted = Omit<AcceptedEmail, 'ready'>
 
 export interface MailForSend {
   readonly email: EmailForSend
@@ -19,7 +19,7 @@ type FirstClaim = Pick<Claim, 'tenantId' | 'refId' | 'attempt' | 'was'>
 
 export interface AcceptedMail {
   /** To be called after the commit. */
-  put(mail: MailToHandOver): void
+  put(mail: JustAccepted): void
   /** Answers once: to claims of recipients of one email, where they are the first claims of all of them. */
   take(claims: readonly FirstClaim[]): MailForSend | undefined
 }
@@ -34,7 +34,7 @@ const KEPT_MS = 30_000
 
 /** @param isServedHere whether this process sends a mailer's mail: for others, it would take room for nothing */
 export function createAcceptedMail(isServedHere: (mailerId: string) => boolean): AcceptedMail {
-  const kept = createHandOver<MailToHandOver>({ bytesMax: BYTES_MAX, keptMs: KEPT_MS })
+  const kept = createHandOver<JustAccepted>({ bytesMax: BYTES_MAX, keptMs: KEPT_MS })
   return {
     put(mail) {
       const bytes = isServedHere(mail.mailerId) ? bytesOf(mail) : undefined
@@ -59,7 +59,7 @@ const EMAIL_BYTES = 1024
 const RECIPIENT_BYTES = 512
 
 /** About what it takes in memory; undefined where it is not kept. */
-function bytesOf(mail: MailToHandOver): number | undefined {
+function bytesOf(mail: JustAccepted): number | undefined {
   const { email, contentBytes } = mail
   const { content, customArgs, links = [], own, recipients } = email
   const isShort = contentBytes <= CONTENT_BYTES_MAX && content.rawBytes === undefined
@@ -78,7 +78,7 @@ function bytesOf(mail: MailToHandOver): number | undefined {
 }
 
 /** As `loadForSend` reads it. */
-function toMailForSend(mail: MailToHandOver): MailForSend {
+function toMailForSend(mail: JustAccepted): MailForSend {
   const { refId, email, suppressed } = mail
   return {
     email: {

@@ -105,8 +105,11 @@ it('is handed over of what was accepted now, and not of what is repeated or refu
   const { db } = world
   await addMailer(db)
   const put: string[] = []
-  const handOver = { put: ({ refId }: { refId: string }) => put.push(refId), take: () => undefined }
-  const emails = accepting(db, handOver)
+  const acceptedMail = {
+    put: ({ refId }: { refId: string }) => put.push(refId),
+    take: () => undefined,
+  }
+  const emails = accepting(db, acceptedMail)
   const request = await requestOf(emailTo('Ada'))
   const idempotency = { key: 'k1', bodyHash: Buffer.alloc(32) }
   const { refId } = await emails.accept({ ...request, idempotency })
@@ -120,19 +123,19 @@ it('is handed over of what was accepted now, and not of what is repeated or refu
 it('stays in the database what was handed over from memory', async () => {
   const { db } = world
   await addMailer(db)
-  const handOver = createAcceptedMail(() => true)
+  const acceptedMail = createAcceptedMail(() => true)
   const refIds = await acceptTogether(
     db,
     [
       { ...emailTo('Ada'), campaign_id: 'spring', custom_args: { b: 1, a: [null, 'ä\ud800'] } },
       { to: names.map((name) => ({ email: `${name}@Example.com`, name })) },
     ],
-    { handOver },
+    { acceptedMail },
   )
   const byRow = (a: { ref_id: string; n?: number }, b: { ref_id: string; n?: number }) =>
     a.ref_id.localeCompare(b.ref_id) || (a.n ?? 0) - (b.n ?? 0)
   const handed = refIds.map((refId) =>
-    handOver.take([{ tenantId, refId, attempt: 1, was: 'waiting' }]),
+    acceptedMail.take([{ tenantId, refId, attempt: 1, was: 'waiting' }]),
   )
   const claims = handed.flatMap((mail) =>
     (mail?.recipients ?? []).map(({ ref_id: refId, n }) => ({ refId, n })),

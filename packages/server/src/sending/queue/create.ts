@@ -52,7 +52,7 @@ const ATTEMPTED = ['accepted', 'deferred', 'failed', 'uncertain', 'blocked'] as 
 export function createSendQueue(
   deps: SendQueueDeps,
   queueWakeups: QueueWakeups,
-  handOver: AcceptedMail,
+  acceptedMail: AcceptedMail,
 ): Service[] {
   const { config, leases, metrics } = deps
   // So that an attempt has the time for a second try.
@@ -65,7 +65,7 @@ export function createSendQueue(
   const phishing = createPhishing(deps)
   const sender = createSender({
     ...deps,
-    handOver,
+    acceptedMail,
     phishing: phishing.check,
     pool,
     relaySends: createRelaySends({ relays: deps.relays, authConfirmDelayMs }),

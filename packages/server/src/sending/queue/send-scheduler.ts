@@ -48,7 +48,7 @@ export interface SendSchedulerDeps extends Omit<RunAttemptDeps, 'markCommitted' 
   readonly keyRing: KeyRing
   readonly trackingUrls: TrackingUrls
   /** What this process has accepted. */
-  readonly handOver?: Pick<AcceptedMail, 'take'> | undefined
+  readonly acceptedMail?: Pick<AcceptedMail, 'take'> | undefined
   readonly finishes: FinishAttempts
   readonly held: LeasedRecipients
   /** How long a claim holds without being extended. */

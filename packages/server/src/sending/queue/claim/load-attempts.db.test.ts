@@ -47,22 +47,22 @@ function watch(db: Db) {
 it('reads nothing again of what this process accepted a moment ago, but for a scheduled email', async () => {
   const { db } = world
   const { mailerId } = await addMailer(db)
-  const handOver = createAcceptedMail(() => true)
+  const acceptedMail = createAcceptedMail(() => true)
   const later = { send_at: new Date(Date.now() + 60_000).toISOString() }
   const to = ['ada', 'bob'].map((name) => ({ email: `${name}@example.com` }))
-  const [refId, scheduled] = await acceptTogether(db, [{ to }, later], { handOver })
+  const [refId, scheduled] = await acceptTogether(db, [{ to }, later], { acceptedMail })
   const queue = { tenantId: 'tn_a', mailerId, bucket: bucketOf(mailerId) }
   const claims = await claimDue(db, queue, { isBulk: false, limit: 3, leaseMs: 60_000 })
   expect(claims).toMatchObject([{ refId }, { refId }])
   const { asked, watched } = watch(db)
   const largeEmails = createLargeEmails({ db, trackingUrls })
   const deps = { db: watched, largeEmails, trackingUrls, monotonicMs, prepareOf: () => undefined }
-  const { attempts } = await loadAttempts({ ...deps, handOver }, queue, claims)
+  const { attempts } = await loadAttempts({ ...deps, acceptedMail }, queue, claims)
   expect(asked.filter((name) => name.startsWith('sending.'))).toEqual([])
   expect(attempts.map(({ email }) => email).sort()).toEqual(to.map(({ email }) => email))
   expect(await attempts[0]?.prepare()).toMatchObject({ kind: 'smtp' })
   const first = { tenantId: 'tn_a', refId: scheduled ?? '', attempt: 1, was: 'waiting' } as const
-  expect(handOver.take([first])).toBeUndefined()
+  expect(acceptedMail.take([first])).toBeUndefined()
 })
 
 it('does not load the content of an email again of which a row is leased already', async () => {

@@ -19,7 +19,7 @@ export interface LoadAttemptsDeps {
   readonly largeEmails: LargeEmails
   readonly trackingUrls: TrackingUrls
   /** What this process has accepted. */
-  readonly handOver?: Pick<AcceptedMail, 'take'> | undefined
+  readonly acceptedMail?: Pick<AcceptedMail, 'take'> | undefined
   /** Of an email that is held already: it is not loaded again. */
   readonly prepareOf: (claim: Claim) => LoadedClaim['prepare'] | undefined
   readonly monotonicMs: () => number
@@ -89,7 +89,7 @@ export async function loadAttempts(
 
 /** What this process has accepted a moment ago is here; the rest is read. */
 async function findMail(
-  { db, handOver }: LoadAttemptsDeps,
+  { db, acceptedMail }: LoadAttemptsDeps,
   tenantId: string,
   claims: readonly Claim[],
   isWanted: (claim: Claim) => boolean,
@@ -97,7 +97,7 @@ async function findMail(
   const here = new Map(
     [...Map.groupBy(claims, ({ refId }) => refId)].map(([refId, its]) => [
       refId,
-      handOver?.take(its),
+      acceptedMail?.take(its),
     ]),
   )
   const unknown = claims.filter(({ refId }) => here.get(refId) === undefined)
